@@ -1,0 +1,1 @@
+"""The state service: wire 6 over the storage ports."""
