@@ -1,0 +1,123 @@
+# The front door. Everything runs from .venv, which `make setup` builds from the lock in
+# requirements/ with nothing on the machine but Python >= 3.11 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-done
+
+MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard services/*/pyproject.toml))
+MEMBER_FILES := $(wildcard services/*/pyproject.toml)
+LOCKED_SERVICES := $(filter-out core,$(notdir $(MEMBERS)))
+
+CODE := $(MEMBERS) $(wildcard tests bench examples)
+TYPED := $(wildcard services/*/src tests bench examples)
+MIGRATIONS := $(wildcard services/core/src/commonhold/migrations/versions/*.sql)
+TRACKED := git ls-files --cached --others --exclude-standard --
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+##@ Start
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z][a-z-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) ## Create .venv from the lock (PYTHON=... picks the interpreter)
+
+# uv is quick, pip is always there: what one cannot get the other installs, from the same lock.
+$(STAMP): requirements/dev.txt requirements/uv.txt $(MEMBER_FILES)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not that: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; then \
+	  $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt && \
+	  $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(MEMBERS:%=-e %); \
+	else \
+	  echo "uv could not be had: installing with pip" >&2; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(MEMBERS:%=-e %); \
+	fi
+	@touch $@
+
+.PHONY: run
+run: $(STAMP) ## Start everything on a private Postgres and print how to reach it
+	@$(BIN)/commonhold dev
+
+.PHONY: demo
+demo: $(STAMP) ## Store, search, edit and erase real documents on what `make run` started
+	@$(BIN)/commonhold demo
+
+.PHONY: migrate
+migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest schema
+	@$(BIN)/commonhold migrate
+
+##@ Prove
+
+.PHONY: test
+test: $(STAMP) ## Run all tests (with Docker where it is, and saying so where it is not)
+	@$(BIN)/python -m pytest
+
+.PHONY: test-fast
+test-fast: $(STAMP) ## Run the tests that need neither network nor database
+	@$(BIN)/python -m pytest tests/unit
+
+.PHONY: test-integration
+test-integration: $(STAMP) ## Run the tests against a real Postgres
+	@$(BIN)/python -m pytest tests/integration
+
+.PHONY: bench
+bench: $(STAMP) ## Measure against the floors and keep the raw data in bench-results/
+	@$(BIN)/python bench/run.py
+
+##@ Keep in shape
+
+.PHONY: check
+check: check-code check-architecture check-dependencies check-files ## Run every static check
+
+.PHONY: check-code
+check-code: $(STAMP)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/mypy $(TYPED)
+
+.PHONY: check-architecture
+check-architecture: $(STAMP)
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: check-dependencies
+check-dependencies: $(STAMP)
+	for member in $(MEMBERS); do (cd $$member && ../../$(BIN)/deptry --no-ansi --ignore DEP002 src) || exit 1; done
+
+.PHONY: check-files
+check-files: $(STAMP)
+	$(if $(MIGRATIONS),$(BIN)/squawk --config .squawk.toml $(MIGRATIONS))
+	$(if $(wildcard deploy/Dockerfile),$(BIN)/hadolint deploy/Dockerfile)
+	$(TRACKED) '*.yml' '*.yaml' | xargs $(BIN)/yamllint --strict
+	$(TRACKED) '*.sh' .ci/run | xargs -r $(BIN)/shellcheck
+	$(if $(wildcard docker-compose.yml),$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml)
+
+.PHONY: fmt
+fmt: $(STAMP) ## Format the code and mend what ruff can
+	@$(BIN)/ruff check --fix-only $(CODE)
+	@$(BIN)/ruff format $(CODE)
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header --no-emit-package commonhold --no-emit-package commonhold-state
+
+.PHONY: lock
+lock: ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
+	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet -r requirements/uv.in; }
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) -o requirements/uv.txt requirements/uv.in
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras -o requirements/dev.txt requirements/dev.in $(MEMBER_FILES)
+	@for service in $(LOCKED_SERVICES); do \
+	  $(COMPILE) --constraint requirements/dev.txt -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
+
+.PHONY: clean
+clean: ## Remove environments, caches and build results (never data)
+	@rm -rf $(VENV) .venv-* build dist .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
