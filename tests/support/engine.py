@@ -1,0 +1,53 @@
+"""The Docker engine of this machine, as the tests use it: whether it answers, what it can run."""
+
+import contextlib
+import functools
+import os
+from pathlib import Path
+
+import docker
+from docker.errors import DockerException, ImageNotFound
+from testcontainers.core.config import ConnectionMode, testcontainers_config
+
+# Ryuk is a container that needs the engine's socket. The owner label below does its work.
+testcontainers_config.ryuk_disabled = True
+# Published ports are on loopback, also where the tests themselves run inside a container.
+testcontainers_config.connection_mode_override = ConnectionMode.docker_host
+testcontainers_config.tc_host_override = "127.0.0.1"
+testcontainers_config.sleep_time = 0.1
+
+OWNER_LABEL = "commonhold.tests.pid"
+"""Every container of a test run carries the process id of its pytest."""
+
+
+@functools.cache
+def engine_answers() -> bool:
+    """Tell whether a Docker engine can be used from here."""
+    with contextlib.suppress(DockerException), contextlib.closing(docker.from_env()) as client:
+        return bool(client.ping())
+    return False
+
+
+def obtain_image(name: str) -> bool:
+    """Tell whether the engine has the image, after trying to pull one that it lacks."""
+    with contextlib.closing(docker.from_env()) as client:
+        with contextlib.suppress(ImageNotFound):
+            client.images.get(name)
+            return True
+        try:
+            client.images.pull(name)
+        except DockerException:
+            return False
+        return True
+
+
+def remove_orphans() -> None:
+    """Remove containers whose test run was killed before it could."""
+    with contextlib.closing(docker.from_env()) as client:
+        for container in client.containers.list(all=True, filters={"label": OWNER_LABEL}):
+            if not Path("/proc", container.labels[OWNER_LABEL]).exists():
+                container.remove(force=True, v=True)
+
+
+def owner_labels() -> dict[str, str]:
+    return {OWNER_LABEL: str(os.getpid())}

@@ -1,0 +1,124 @@
+"""The Postgres of a test run: one server, chosen by what the machine has, and databases on it."""
+
+import asyncio
+import contextlib
+import importlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+from testcontainers.community.postgres import PostgresContainer
+
+from tests.support.embedded import embedded_postgres_dsn
+from tests.support.engine import engine_answers, obtain_image, owner_labels
+
+IMAGE = "postgres:17"
+DATA_DIRECTORY = "/var/lib/postgresql/data"
+URL_VARIABLE = "TEST_DATABASE_URL"
+
+
+class PostgresServer(msgspec.Struct, frozen=True, kw_only=True):
+    dsn: str
+    """The maintenance database, as a role that may create databases."""
+    kind: str
+    """`external`, `docker` or `embedded`."""
+
+
+@contextlib.contextmanager
+def start_postgres(kind: str) -> Iterator[PostgresServer]:
+    """Yield a server of the kind; stop it afterwards unless it is somebody else's."""
+    match kind:
+        case "external":
+            yield PostgresServer(dsn=os.environ[URL_VARIABLE], kind=kind)
+        case "docker":
+            with _container() as container:
+                yield PostgresServer(dsn=container.get_connection_url(), kind=kind)
+        case _:
+            with embedded_postgres_dsn() as dsn:
+                yield PostgresServer(dsn=dsn, kind=kind)
+
+
+def choose_kind() -> str:
+    """Choose the server given by the environment, one in Docker, or the embedded one."""
+    if os.environ.get(URL_VARIABLE):
+        return "external"
+    if engine_answers() and obtain_image(IMAGE):
+        return "docker"
+    return "embedded"
+
+
+def _container() -> PostgresContainer:
+    container = (
+        PostgresContainer(
+            IMAGE,
+            username="postgres",
+            password=secrets.token_hex(16),
+            dbname="postgres",
+            driver=None,
+        )
+        .with_kwargs(labels=owner_labels())
+        .with_tmpfs_mount(DATA_DIRECTORY)
+        .with_command("-c fsync=off -c max_connections=300")
+    )
+    # The engine takes an address beside the port; without one it would listen on every interface.
+    container.ports["5432/tcp"] = ("127.0.0.1", None)  # type: ignore[assignment]
+    return container
+
+
+@contextlib.asynccontextmanager
+async def temporary_database(
+    server: PostgresServer, *, template: str = "template1"
+) -> AsyncIterator[str]:
+    """Yield the DSN of a new database; drop it afterwards whoever is still connected."""
+    name = f"commonhold_test_{secrets.token_hex(8)}"
+    await execute(server.dsn, f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    try:
+        yield with_database(server.dsn, name)
+    finally:
+        await execute(server.dsn, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def execute(dsn: str, *statements: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@contextlib.contextmanager
+def create_template(server: PostgresServer) -> Iterator[str]:
+    """Yield the name of a migrated database; a copy of it costs a fraction of a migration."""
+    name = f"commonhold_template_{secrets.token_hex(8)}"
+    _run(execute(server.dsn, f'CREATE DATABASE "{name}"'))
+    try:
+        _run(_runner().migrate(with_database(server.dsn, name)))
+        yield name
+    finally:
+        _run(execute(server.dsn, f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
+def _runner() -> Any:
+    return importlib.import_module("commonhold.migrations.runner")
+
+
+def _run(coroutine: Coroutine[None, None, object]) -> None:
+    """Run to the end on a loop of its own, whatever loop pytest-asyncio has set here."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        executor.submit(asyncio.run, coroutine).result()
+
+
+def with_database(dsn: str, name: str) -> str:
+    return urlsplit(dsn)._replace(path=f"/{name}").geturl()
+
+
+def with_address(dsn: str, address: str) -> str:
+    """Point the DSN at another host:port."""
+    credentials, at, _ = urlsplit(dsn).netloc.rpartition("@")
+    return urlsplit(dsn)._replace(netloc=f"{credentials}{at}{address}").geturl()
