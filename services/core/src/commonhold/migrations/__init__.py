@@ -1,0 +1,16 @@
+"""The database schema: numbered SQL, its runner, and what versions go together."""
+
+from commonhold.migrations.runner import MigrationError, MigrationReport, migrate, render_sql
+from commonhold.migrations.scripts import SCHEMA_VERSION
+from commonhold.migrations.state import SchemaState, explain, is_compatible
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "MigrationError",
+    "MigrationReport",
+    "SchemaState",
+    "explain",
+    "is_compatible",
+    "migrate",
+    "render_sql",
+]

@@ -1,0 +1,45 @@
+"""What the serving role may do: read and write rows, and nothing else."""
+
+from collections.abc import Callable
+
+import asyncpg
+
+from commonhold.migrations.scripts import in_schema
+
+_TABLES = (
+    "documents, document_versions, document_redactions,"
+    " conversations, turns, projections, turn_redactions, idempotency"
+)
+# Behind a pooler the timeouts cannot come with the connection, so the role carries them.
+_ROLE_SETTINGS = {
+    "statement_timeout": "30s",
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "30s",
+}
+
+
+async def grant_serving_role(
+    conn: asyncpg.Connection[asyncpg.Record],
+    *,
+    schema: str,
+    role: str,
+    say: Callable[[str], None],
+) -> None:
+    """Give `role` DML on the tables, read access to the version row, and its timeouts."""
+    quoted = '"' + role.replace('"', '""') + '"'
+    tables = ", ".join(f"commonhold.{name.strip()}" for name in _TABLES.split(","))
+    for statement in (
+        f'GRANT USAGE ON SCHEMA "{schema}" TO {quoted}',
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {quoted}",
+        f"GRANT SELECT ON commonhold.schema_state, commonhold.schema_migrations TO {quoted}",
+    ):
+        await conn.execute(in_schema(statement, schema))
+    database = await conn.fetchval("SELECT quote_ident(current_database())")
+    try:
+        for setting, value in _ROLE_SETTINGS.items():
+            await conn.execute(
+                f"ALTER ROLE {quoted} IN DATABASE {database} SET {setting} = '{value}'"
+            )
+    except asyncpg.InsufficientPrivilegeError:
+        say(f"no right to set the timeouts of role {role!r}: set them as its administrator")
+    say(f"granted the serving rights to {role!r}")
