@@ -8,11 +8,12 @@ STAMP := $(VENV)/.setup-done
 
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard services/*/pyproject.toml))
 MEMBER_FILES := $(wildcard services/*/pyproject.toml)
-LOCKED_SERVICES := $(filter-out core,$(notdir $(MEMBERS)))
+SERVICES := $(notdir $(MEMBERS))
 
 CODE := $(MEMBERS) $(wildcard tests bench examples)
 TYPED := $(wildcard services/*/src tests bench examples)
 MIGRATIONS := $(wildcard services/core/src/commonhold/migrations/versions/*.sql)
+COMPOSE := docker compose
 TRACKED := git ls-files --cached --others --exclude-standard --
 
 .DEFAULT_GOAL := help
@@ -51,6 +52,34 @@ run: $(STAMP) ## Start everything on a private Postgres and print how to reach i
 .PHONY: demo
 demo: $(STAMP) ## Store, search, edit and erase real documents on what `make run` started
 	@$(BIN)/commonhold demo
+
+.PHONY: up
+up: .env images ## Start the stack in containers and wait until it is healthy
+	@$(COMPOSE) up --detach --wait
+	@echo "state: http://127.0.0.1:6367 (token: NEOSIAN_SERVE_TOKEN in .env)   prometheus: http://127.0.0.1:9090"
+
+.PHONY: down
+down: ## Stop the stack (its data stays; `docker compose down --volumes` removes that too)
+	@$(COMPOSE) down
+
+.PHONY: logs
+logs: ## Follow the logs of the stack
+	@$(COMPOSE) logs --follow
+
+# Nothing ships with a credential: this one is made here, once, and readable by its owner alone.
+.env:
+	@umask 077 && $(PYTHON) -c 'import secrets; [print(f"{name}={secrets.token_hex(32)}") \
+	  for name in ("NEOSIAN_SERVE_TOKEN", "POSTGRES_PASSWORD", "POSTGRES_SERVE_PASSWORD")]' > $@
+
+.PHONY: images
+images: ## Build the container images
+	@for service in $(SERVICES); do \
+	  docker build --quiet --file deploy/Dockerfile --build-arg SERVICE=$$service --tag commonhold-$$service:local . || exit 1; done
+
+.PHONY: offline
+offline: ## Without a registry: build stand-ins for the public base images
+	@deploy/offline/ensure-docker.sh
+	@deploy/offline/offline-images.sh python postgres prometheus pgbouncer
 
 .PHONY: migrate
 migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest schema
@@ -114,8 +143,9 @@ lock: ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
 	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet -r requirements/uv.in; }
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) -o requirements/uv.txt requirements/uv.in
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras -o requirements/dev.txt requirements/dev.in $(MEMBER_FILES)
-	@for service in $(LOCKED_SERVICES); do \
-	  $(COMPILE) --constraint requirements/dev.txt -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
+	@$(COMPILE) --constraint requirements/dev.txt -o requirements/build.txt requirements/build.in
+	@for service in $(SERVICES); do extra=; test $$service != core || extra='--extra cli'; \
+	  $(COMPILE) --constraint requirements/dev.txt $$extra -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
 
 .PHONY: clean
 clean: ## Remove environments, caches and build results (never data)
