@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import asyncpg
 
+from commonhold.migrations.connections import Connection
 from commonhold.migrations.scripts import in_schema
 
 _TABLES = (
@@ -19,7 +20,7 @@ _ROLE_SETTINGS = {
 
 
 async def grant_serving_role(
-    conn: asyncpg.Connection[asyncpg.Record],
+    conn: Connection,
     *,
     schema: str,
     role: str,

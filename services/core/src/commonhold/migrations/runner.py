@@ -13,6 +13,7 @@ import msgspec
 
 from commonhold.contract.errors import CommonholdError
 from commonhold.contract.ids import check_schema_name
+from commonhold.migrations.connections import Connection
 from commonhold.migrations.grants import grant_serving_role
 from commonhold.migrations.scripts import MIGRATIONS, Migration, in_schema
 from commonhold.migrations.search_index import ensure_search_index
@@ -100,7 +101,7 @@ def render_sql(*, schema: str = "commonhold") -> str:
 
 
 async def _run(
-    conn: asyncpg.Connection[asyncpg.Record],
+    conn: Connection,
     *,
     schema: str,
     grant_to: str | None,
@@ -136,9 +137,7 @@ async def _run(
     )
 
 
-async def read_state(
-    conn: asyncpg.Connection[asyncpg.Record], *, schema: str
-) -> SchemaState | None:
+async def read_state(conn: Connection, *, schema: str) -> SchemaState | None:
     """The version row; None where there is no table for it, or no row in it."""
     table = in_schema("commonhold.schema_state", schema)
     if await conn.fetchval("SELECT to_regclass($1)", table) is None:
@@ -147,9 +146,7 @@ async def read_state(
     return None if row is None else SchemaState(row["version"], row["compatible_from"])
 
 
-async def _apply(
-    conn: asyncpg.Connection[asyncpg.Record], migration: Migration, *, schema: str
-) -> None:
+async def _apply(conn: Connection, migration: Migration, *, schema: str) -> None:
     async with conn.transaction():
         await conn.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
         await conn.execute("SET LOCAL statement_timeout = 0")
@@ -171,14 +168,14 @@ async def _apply(
         )
 
 
-async def _create_bookkeeping(conn: asyncpg.Connection[asyncpg.Record], schema: str) -> None:
+async def _create_bookkeeping(conn: Connection, schema: str) -> None:
     # IF NOT EXISTS would still ask for the right to create schemas in the database.
     if await conn.fetchval("SELECT to_regnamespace($1)", f'"{schema}"') is None:
         await conn.execute(f'CREATE SCHEMA "{schema}"')
     await conn.execute(in_schema(_BOOKKEEPING, schema))
 
 
-async def _refuse_foreign_tables(conn: asyncpg.Connection[asyncpg.Record], schema: str) -> None:
+async def _refuse_foreign_tables(conn: Connection, schema: str) -> None:
     tables = await conn.fetch(
         "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = $1 ORDER BY tablename",
         schema,
@@ -191,7 +188,7 @@ async def _refuse_foreign_tables(conn: asyncpg.Connection[asyncpg.Record], schem
         )
 
 
-async def _refuse_changed_files(conn: asyncpg.Connection[asyncpg.Record], schema: str) -> None:
+async def _refuse_changed_files(conn: Connection, schema: str) -> None:
     rows = await conn.fetch(
         in_schema(
             "SELECT version, name, checksum FROM commonhold.schema_migrations ORDER BY version",
@@ -221,7 +218,7 @@ def _refuse_downtime(
 
 
 @asynccontextmanager
-async def _connection(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+async def _connection(dsn: str) -> AsyncIterator[Connection]:
     conn = await asyncpg.connect(dsn, timeout=_CONNECT_TIMEOUT_SECONDS)
     try:
         yield conn

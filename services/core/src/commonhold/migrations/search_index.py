@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import asyncpg
 
+from commonhold.migrations.connections import Connection
 from commonhold.migrations.scripts import in_schema
 
 _INDEX = "turns_search"
@@ -24,9 +25,7 @@ WHERE n.nspname = $1 AND c.relname = $2
 """
 
 
-async def ensure_search_index(
-    conn: asyncpg.Connection[asyncpg.Record], *, schema: str, say: Callable[[str], None]
-) -> bool:
+async def ensure_search_index(conn: Connection, *, schema: str, say: Callable[[str], None]) -> bool:
     """Whether the index stands at the end; each reason why it does not is reported."""
     extension_schema = await _ensure_extension(conn, say)
     if extension_schema is None:
@@ -54,9 +53,7 @@ async def ensure_search_index(
     return True
 
 
-async def _ensure_extension(
-    conn: asyncpg.Connection[asyncpg.Record], say: Callable[[str], None]
-) -> str | None:
+async def _ensure_extension(conn: Connection, say: Callable[[str], None]) -> str | None:
     found = await _extension_schema(conn)
     if found is not None:
         return found
@@ -74,6 +71,6 @@ async def _ensure_extension(
     return await _extension_schema(conn)
 
 
-async def _extension_schema(conn: asyncpg.Connection[asyncpg.Record]) -> str | None:
+async def _extension_schema(conn: Connection) -> str | None:
     found: str | None = await conn.fetchval(_EXTENSION_SCHEMA)
     return found
