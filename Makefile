@@ -79,7 +79,7 @@ images: ## Build the container images
 .PHONY: offline
 offline: ## Without a registry: build stand-ins for the public base images
 	@deploy/offline/ensure-docker.sh
-	@deploy/offline/offline-images.sh python postgres prometheus pgbouncer
+	@deploy/offline/offline-images.sh
 
 .PHONY: migrate
 migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest schema
@@ -98,6 +98,10 @@ test-fast: $(STAMP) ## Run the tests that need neither network nor database
 .PHONY: test-integration
 test-integration: $(STAMP) ## Run the tests against a real Postgres
 	@$(BIN)/python -m pytest tests/integration
+
+.PHONY: test-matrix
+test-matrix: $(STAMP) ## Run the fast tests and the kits on every supported Python found here
+	@.ci/matrix 3.11 3.13 -- $(wildcard tests/unit tests/integration/support)
 
 .PHONY: bench
 bench: $(STAMP) ## Measure against the floors and keep the raw data in bench-results/
@@ -127,7 +131,7 @@ check-files: $(STAMP)
 	$(if $(MIGRATIONS),$(BIN)/squawk --config .squawk.toml $(MIGRATIONS))
 	$(if $(wildcard deploy/Dockerfile),$(BIN)/hadolint deploy/Dockerfile)
 	$(TRACKED) '*.yml' '*.yaml' | xargs $(BIN)/yamllint --strict
-	$(TRACKED) '*.sh' .ci/run | xargs -r $(BIN)/shellcheck
+	$(TRACKED) '*.sh' '.ci/*' | xargs -r $(BIN)/shellcheck
 	$(if $(wildcard docker-compose.yml),$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml)
 
 .PHONY: fmt
