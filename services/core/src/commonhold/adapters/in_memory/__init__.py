@@ -1,0 +1,5 @@
+"""The ports in dicts: for fast tests, examples, and as the model other stores are held to."""
+
+from commonhold.adapters.in_memory.store import InMemoryStore
+
+__all__ = ["InMemoryStore"]

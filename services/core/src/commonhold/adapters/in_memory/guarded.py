@@ -1,0 +1,214 @@
+"""The view under one idempotency key (docs/reference/stores.md, section 12)."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from commonhold.adapters.in_memory.answers import Answers, Names, Once
+from commonhold.adapters.in_memory.conversations import Conversations
+from commonhold.adapters.in_memory.documents import Documents
+from commonhold.contract.documents import MemoryDocument, ScopeArchive
+from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.messages import Message
+from commonhold.contract.turns import (
+    ConversationArchive,
+    ConversationProjection,
+    ConversationTurn,
+)
+
+T = TypeVar("T")
+
+
+class GuardedView:
+    """The mutations of a store, each of which happens once under the key."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        conversations: Conversations,
+        *,
+        answers: Answers,
+        key: IdempotencyKey,
+        digest: bytes,
+    ) -> None:
+        self._documents = documents
+        self._conversations = conversations
+        self._answers = answers
+        self._key = key
+        self._digest = digest
+
+    async def write(
+        self,
+        scope: str,
+        path: str,
+        content: str,
+        *,
+        actor: str | None = None,
+        expected_version: int | None = None,
+    ) -> MemoryDocument:
+        return self._once(
+            Once(
+                operation="write",
+                act=lambda: self._documents.write(
+                    scope, path, content, actor=actor, expected_version=expected_version
+                ),
+                names=lambda made: _document_names(made, operation="write", paths=(path,)),
+                replay=self._tell_document,
+            )
+        )
+
+    async def delete(self, scope: str, path: str, *, actor: str | None = None) -> bool:
+        return self._once(
+            Once(
+                operation="delete",
+                act=lambda: self._documents.delete(scope, path, actor=actor),
+                names=lambda deleted: Names(
+                    operation="delete", scope=scope, paths=(path,), count=int(deleted)
+                ),
+                replay=lambda names: names.count == 1,
+            )
+        )
+
+    async def rename(
+        self, scope: str, src: str, dst: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        return self._once(
+            Once(
+                operation="rename",
+                act=lambda: self._documents.rename(scope, src, dst, actor=actor),
+                names=lambda made: _document_names(made, operation="rename", paths=(dst, src)),
+                replay=self._tell_document,
+            )
+        )
+
+    async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
+        return self._once(
+            Once(
+                operation="redact",
+                act=lambda: self._documents.redact(scope, path=path, actor=actor),
+                names=lambda count: Names(
+                    operation="redact",
+                    scope=scope,
+                    paths=() if path is None else (path,),
+                    count=count,
+                ),
+                replay=lambda names: names.count,
+            )
+        )
+
+    async def restore_scope(self, archive: ScopeArchive) -> None:
+        self._once(
+            Once(
+                operation="restore_scope",
+                act=lambda: self._documents.restore(archive),
+                names=lambda _: Names(operation="restore_scope", scope=archive.scope),
+                replay=_tell_nothing,
+            )
+        )
+
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        return self._once(
+            Once(
+                operation="append_turn",
+                act=lambda: self._conversations.append_turn(conversation_id, messages, actor=actor),
+                names=lambda made: Names(
+                    operation="append_turn", conversation_id=conversation_id, turn=made.turn
+                ),
+                replay=self._tell_turn,
+            )
+        )
+
+    async def append_projections(
+        self, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        self._once_in(
+            conversation_id,
+            operation="append_projections",
+            act=lambda: self._conversations.append_projections(conversation_id, entries),
+        )
+
+    async def redact_turns(
+        self,
+        conversation_id: str,
+        *,
+        through: int | None = None,
+        turns: Sequence[int] | None = None,
+        actor: str | None = None,
+    ) -> int:
+        return self._once(
+            Once(
+                operation="redact_turns",
+                act=lambda: self._conversations.redact_turns(
+                    conversation_id, through=through, turns=turns, actor=actor
+                ),
+                names=lambda count: Names(
+                    operation="redact_turns", conversation_id=conversation_id, count=count
+                ),
+                replay=lambda names: names.count,
+            )
+        )
+
+    async def restore_conversation(self, archive: ConversationArchive) -> None:
+        self._once_in(
+            archive.conversation_id,
+            operation="restore_conversation",
+            act=lambda: self._conversations.restore(archive),
+        )
+
+    def _once(self, once: Once[T]) -> T:
+        return self._answers.once(once, key=self._key, digest=self._digest)
+
+    def _once_in(self, conversation_id: str, *, operation: str, act: Callable[[], None]) -> None:
+        self._once(
+            Once(
+                operation=operation,
+                act=act,
+                names=lambda _: Names(operation=operation, conversation_id=conversation_id),
+                replay=_tell_nothing,
+            )
+        )
+
+    def _tell_document(self, names: Names) -> MemoryDocument:
+        scope, path, number, created_at = (
+            names.scope,
+            names.paths[0],
+            names.version,
+            names.created_at,
+        )
+        if scope is None or number is None or created_at is None:
+            raise LookupError(f"the answer of {names.operation} names no version")
+        row = self._documents.version(scope, path, version=number)
+        live = self._documents.read(scope, path)
+        # No caller can set `extra`, so the one of the same document is the one answered.
+        same = live is not None and live.created_at == created_at
+        return MemoryDocument(
+            scope=scope,
+            path=path,
+            content=row.content,
+            version=row.version,
+            created_at=created_at,
+            updated_at=row.created_at,
+            actor=row.actor,
+            redacted=row.redacted,
+            extra=live.extra if live is not None and same else {},
+        )
+
+    def _tell_turn(self, names: Names) -> ConversationTurn:
+        if names.conversation_id is None or names.turn is None:
+            raise LookupError(f"the answer of {names.operation} names no turn")
+        return self._conversations.turn(names.conversation_id, turn=names.turn)
+
+
+def _document_names(made: MemoryDocument, *, operation: str, paths: tuple[str, ...]) -> Names:
+    return Names(
+        operation=operation,
+        scope=made.scope,
+        paths=paths,
+        version=made.version,
+        created_at=made.created_at,
+    )
+
+
+def _tell_nothing(_names: Names) -> None:
+    return None
