@@ -1,0 +1,96 @@
+"""The documentation holds together: links lead somewhere, and what is cited exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.markdown import REFERENCE, REPOSITORY, anchors, headings, links, pages
+
+SOURCES = sorted(
+    path
+    for pattern in ("services/**/*.py", "services/**/*.sql", "tests/**/*.py", "bench/**/*.py")
+    for path in REPOSITORY.glob(pattern)
+    if path != Path(__file__)
+)
+CITATION = re.compile(
+    r"(?<![\w/])(?:docs/reference/)?"
+    r"(?P<page>grammar|stores|errors|wire|schema|settings|metrics|kits)\.md\)?,"
+    r' (?:(?:section )?"(?P<title>[^"]+)"|sections? (?P<numbers>\d+(?:(?:, | and | to )\d+)*))'
+)
+MARGIN = re.compile(r"\s*\n\s*(?:#|--)?\s*")
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+def _unknown_sections(text: str) -> list[str]:
+    """Return the citations in the text that name a section no page has."""
+    found = CITATION.finditer(MARGIN.sub(" ", text))
+    return [cited[0] for cited in found if not _exists(cited)]
+
+
+def _exists(cited: re.Match[str]) -> bool:
+    titles = headings((REFERENCE / f"{cited['page']}.md").read_text())
+    if cited["title"] is not None:
+        return any(re.fullmatch(rf"\d+\. {re.escape(cited['title'])}", title) for title in titles)
+    numbers = {title.split(".")[0] for title in titles}
+    return set(re.findall(r"\d+", cited["numbers"])) <= numbers
+
+
+@pytest.mark.parametrize("page", pages(), ids=_name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    broken = []
+    for link in links(page.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        place, _, fragment = link.partition("#")
+        target = (page.parent / place).resolve() if place else page
+        if not target.exists() or (fragment and fragment not in anchors(target.read_text())):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *pages()], ids=_name)
+def test_every_section_that_is_cited_exists(path: Path) -> None:
+    assert _unknown_sections(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(docs/reference/stores.md, section 4)", []),
+        (
+            "# as docs/reference/wire.md,\n    # section 99 says",
+            ["docs/reference/wire.md, section 99"],
+        ),
+        ("wire.md, sections 1 to 77", ["wire.md, sections 1 to 77"]),
+        ('stores.md, section "Guarded"', []),
+        ('schema.md, "Versions"', []),
+        ('stores.md, section "Guards"', ['stores.md, section "Guards"']),
+    ],
+)
+def test_a_citation_of_a_missing_section_is_found(text: str, expected: list[str]) -> None:
+    assert _unknown_sections(text) == expected
+
+
+@pytest.mark.parametrize("page", pages(), ids=_name)
+def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+    makefile = (REPOSITORY / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+    named = re.findall(
+        r"(?:^|`)make ([a-z][a-z -]*?)(?=`|\s{2}|\n|$)", page.read_text(), re.MULTILINE
+    )
+    assert {target for command in named for target in command.split()} <= targets
+
+
+def test_every_decision_is_in_the_index() -> None:
+    index = (REPOSITORY / "docs/adr/README.md").read_text()
+    numbered = {path.name for path in REPOSITORY.glob("docs/adr/[0-9]*.md")}
+    assert {link for link in links(index) if link[0].isdigit()} == numbered
+
+
+def test_every_page_of_the_reference_is_in_its_index() -> None:
+    listed = set(links((REFERENCE / "README.md").read_text()))
+    assert {path.name for path in REFERENCE.glob("*.md")} - {"README.md"} <= listed
