@@ -2,18 +2,17 @@
 
 import asyncio
 import contextlib
-import importlib
 import os
 import secrets
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
 import msgspec
 from testcontainers.community.postgres import PostgresContainer
 
+from commonhold.migrations.runner import migrate
 from tests.support.embedded import embedded_postgres_dsn
 from tests.support.engine import engine_answers, obtain_image, owner_labels
 
@@ -98,14 +97,10 @@ def create_template(server: PostgresServer) -> Iterator[str]:
     name = f"commonhold_template_{secrets.token_hex(8)}"
     _run(execute(server.dsn, f'CREATE DATABASE "{name}"'))
     try:
-        _run(_runner().migrate(with_database(server.dsn, name)))
+        _run(migrate(with_database(server.dsn, name)))
         yield name
     finally:
         _run(execute(server.dsn, f'DROP DATABASE "{name}" WITH (FORCE)'))
-
-
-def _runner() -> Any:
-    return importlib.import_module("commonhold.migrations.runner")
 
 
 def _run(coroutine: Coroutine[None, None, object]) -> None:

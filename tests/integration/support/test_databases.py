@@ -36,6 +36,13 @@ async def test_no_test_sees_the_tables_of_another(empty_database_dsn: str, turn:
     assert await _scalar(empty_database_dsn, "SELECT sum(mark) FROM marks") == turn
 
 
+@pytest.mark.parametrize("turn", [1, 2])
+async def test_a_migrated_database_starts_without_rows(database_dsn: str, turn: int) -> None:
+    row = f"('chat-{turn}', {turn}, now())"
+    await execute(database_dsn, f"INSERT INTO commonhold.conversations VALUES {row}")
+    assert await _scalar(database_dsn, "SELECT count(*) FROM commonhold.conversations") == 1
+
+
 async def test_a_database_goes_with_its_test_though_a_client_is_still_connected(
     postgres_server: PostgresServer,
 ) -> None:
