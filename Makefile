@@ -120,7 +120,8 @@ check-code: $(STAMP)
 
 .PHONY: check-architecture
 check-architecture: $(STAMP)
-	$(BIN)/lint-imports --no-cache
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python -m pytest --quiet tests/architecture
 
 .PHONY: check-dependencies
 check-dependencies: $(STAMP)
