@@ -1,8 +1,6 @@
 """Rules of the repository itself that no other tool holds."""
 
 import re
-import subprocess
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -29,10 +27,6 @@ HOSTS = [
     )
 ]
 MACHINE_PATH = re.compile(r"(?<![\w.$}~])/(?:root|home|Users|work|farm)/\w")
-
-DOCUMENTED = re.compile(
-    r"(?:^|`)make ((?:[a-z]+(?:-[a-z]+)*)(?: [a-z]+(?:-[a-z]+)*)*)", re.MULTILINE
-)
 
 
 def _texts() -> dict[str, str]:
@@ -83,32 +77,6 @@ def test_every_member_and_the_changelog_state_one_version() -> None:
     newest = re.search(r"^## \[(\d[^\]]*)\]", TEXTS["CHANGELOG.md"], re.MULTILINE)
     assert newest is not None
     assert stated == pinned == {newest[1]}
-
-
-def test_help_lists_every_target_that_the_documents_name() -> None:
-    documents = "\n".join(text for path, text in TEXTS.items() if path.endswith(".md"))
-    named = set(chain.from_iterable(match.split() for match in DOCUMENTED.findall(documents)))
-    assert named - _listed_targets() == set()
-
-
-def test_help_lists_the_whole_front_door() -> None:
-    expected = "help setup lock run demo test check bench up down logs images migrate clean"
-    assert set(expected.split()) - _listed_targets() == set()
-
-
-def test_help_is_what_make_does_by_itself() -> None:
-    plain = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert plain.stdout == _make_help()
-
-
-def _listed_targets() -> set[str]:
-    return set(re.findall(r"^  make ([a-z-]+)", _make_help(), re.MULTILINE))
-
-
-def _make_help() -> str:
-    return subprocess.run(
-        ["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
 
 
 def _lines(text: str) -> int:

@@ -1,0 +1,50 @@
+"""The front door: what it lists, and the credentials that it makes."""
+
+import re
+import shutil
+import stat
+import subprocess
+from itertools import chain
+from pathlib import Path
+
+from tests.support.repository import ROOT, tracked_files
+
+DOCUMENTED = re.compile(
+    r"(?:^|`)make ((?:[a-z]+(?:-[a-z]+)*)(?: [a-z]+(?:-[a-z]+)*)*)", re.MULTILINE
+)
+
+
+def test_help_lists_every_target_that_the_documents_name() -> None:
+    documents = [(ROOT / path).read_text() for path in tracked_files() if path.suffix == ".md"]
+    commands = chain.from_iterable(DOCUMENTED.findall(document) for document in documents)
+    named = set(chain.from_iterable(command.split() for command in commands))
+    assert named - _listed_targets() == set()
+
+
+def test_help_lists_the_whole_front_door() -> None:
+    expected = "help setup lock run demo test check bench up down logs images migrate clean"
+    assert set(expected.split()) - _listed_targets() == set()
+
+
+def test_help_is_what_make_does_by_itself() -> None:
+    assert _make(ROOT) == _make(ROOT, "help")
+
+
+def test_credentials_are_made_once_and_only_for_their_owner(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    _make(tmp_path, ".env")
+    first = (tmp_path / ".env").read_text()
+    assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
+    assert re.search(r"^NEOSIAN_SERVE_TOKEN=[0-9a-f]{64}$", first, re.MULTILINE)
+    assert len(set(re.findall(r"=(.+)", first))) == first.count("\n")
+    _make(tmp_path, ".env")
+    assert (tmp_path / ".env").read_text() == first
+
+
+def _listed_targets() -> set[str]:
+    return set(re.findall(r"^  make ([a-z-]+)", _make(ROOT, "help"), re.MULTILINE))
+
+
+def _make(directory: Path, *arguments: str) -> str:
+    command = ["make", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
