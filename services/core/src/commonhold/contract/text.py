@@ -19,6 +19,12 @@ def require_storable(value: str, *, name: str) -> None:
         raise ValueError(f"parameter {name!r} must not contain {fault}")
 
 
+def require_encodable(value: str, *, name: str) -> None:
+    """Raise ValueError for a lone surrogate; U+0000 is fine where text is only compared."""
+    if has_lone_surrogate(value):
+        raise ValueError(f"parameter {name!r} must not contain a lone surrogate")
+
+
 def require_storable_tree(value: Any, *, name: str) -> None:
     """`require_storable` for every string and key inside JSON values and records."""
     for text in _texts(value):

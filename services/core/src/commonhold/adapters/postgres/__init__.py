@@ -1,0 +1,6 @@
+"""The stores on Postgres: the only home of SQL."""
+
+from commonhold.adapters.postgres.pool import Pool
+from commonhold.adapters.postgres.store import PostgresStore
+
+__all__ = ["Pool", "PostgresStore"]

@@ -1,0 +1,192 @@
+"""Everything that changes something, checked at the door and handed to a runner.
+
+The runner says under what the change happens: alone on a connection (the store itself),
+or inside the transaction of an idempotency key (a guarded view). The rules are written
+once, here, for both.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.documents import Documents
+from commonhold.adapters.postgres.keys import Keys, Subject
+from commonhold.adapters.postgres.pool import Pool
+from commonhold.adapters.postgres.turns import Turns
+from commonhold.adapters.postgres.units import Units
+from commonhold.contract.archives import check_conversation_archive, check_scope_archive
+from commonhold.contract.documents import MemoryDocument, ScopeArchive
+from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.ids import check_conversation_id, check_path, check_scope
+from commonhold.contract.messages import Message
+from commonhold.contract.text import require_storable, require_storable_tree
+from commonhold.contract.turns import (
+    ConversationArchive,
+    ConversationProjection,
+    ConversationTurn,
+)
+from commonhold.migrations.connections import Connection
+
+T = TypeVar("T")
+Act = Callable[[Connection], Awaitable[T]]
+
+
+class Runner(Protocol):
+    """Runs one mutation on a connection of the pool."""
+
+    async def __call__(self, subject: Subject, act: Act[T]) -> T: ...
+
+
+class DirectRunner:
+    """The mutation alone."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def __call__(self, subject: Subject, act: Act[T]) -> T:  # noqa: ARG002 - Runner's
+        async with self._pool.connection() as conn:
+            return await act(conn)
+
+
+class KeyedRunner:
+    """The mutation in the transaction of its key, or the answer given under the key before."""
+
+    def __init__(self, pool: Pool, keys: Keys, *, key: IdempotencyKey, digest: bytes) -> None:
+        self._pool = pool
+        self._keys = keys
+        self._key = key
+        self._digest = digest
+
+    async def __call__(self, subject: Subject, act: Act[T]) -> T:
+        async with self._pool.connection() as conn:
+            return await self._keys.once(
+                conn, key=self._key, digest=self._digest, subject=subject, act=act
+            )
+
+
+class PostgresMutations:
+    """`Mutations` of the contract over a runner."""
+
+    def __init__(self, run: Runner, *, documents: Documents, turns: Turns, units: Units) -> None:
+        self._run = run
+        self._documents = documents
+        self._turns = turns
+        self._units = units
+
+    async def write(
+        self,
+        scope: str,
+        path: str,
+        content: str,
+        *,
+        actor: str | None = None,
+        expected_version: int | None = None,
+    ) -> MemoryDocument:
+        check_scope(scope)
+        check_path(path)
+        require_storable(content, name="content")
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="write", scope=scope, path=path),
+            lambda conn: self._documents.write(
+                conn, scope, path, content, actor=actor, expected_version=expected_version
+            ),
+        )
+
+    async def delete(self, scope: str, path: str, *, actor: str | None = None) -> bool:
+        check_scope(scope)
+        check_path(path)
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="delete", scope=scope, path=path),
+            lambda conn: self._documents.delete(conn, scope, path, actor=actor),
+        )
+
+    async def rename(
+        self, scope: str, src: str, dst: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        check_scope(scope)
+        check_path(src)
+        check_path(dst)
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="rename", scope=scope, path=dst),
+            lambda conn: self._documents.rename(conn, scope, src, dst, actor=actor),
+        )
+
+    async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
+        check_scope(scope)
+        if path is not None:
+            check_path(path)
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="redact", scope=scope, path=path),
+            lambda conn: self._documents.redact(conn, scope, path=path, actor=actor),
+        )
+
+    async def restore_scope(self, archive: ScopeArchive) -> None:
+        check_scope_archive(archive)
+        require_storable_tree(archive, name="documents")
+        await self._run(
+            Subject(operation="restore_scope", scope=archive.scope),
+            lambda conn: self._units.restore_scope(conn, archive),
+        )
+
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        check_conversation_id(conversation_id)
+        if not messages:
+            raise ValueError("a turn must carry at least one message")
+        turn_messages = tuple(messages)
+        require_storable_tree(turn_messages, name="messages")
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="append_turn", conversation_id=conversation_id),
+            lambda conn: self._turns.append(conn, conversation_id, turn_messages, actor=actor),
+        )
+
+    async def append_projections(
+        self, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        check_conversation_id(conversation_id)
+        for entry in entries:
+            require_storable(entry.text, name="text")
+            checks.number(entry.turn, name="turn")
+        if not entries:
+            return
+        await self._run(
+            Subject(operation="append_projections", conversation_id=conversation_id),
+            lambda conn: self._turns.append_projections(conn, conversation_id, entries),
+        )
+
+    async def redact_turns(
+        self,
+        conversation_id: str,
+        *,
+        through: int | None = None,
+        turns: Sequence[int] | None = None,
+        actor: str | None = None,
+    ) -> int:
+        check_conversation_id(conversation_id)
+        checks.selectors(through, turns)
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="redact_turns", conversation_id=conversation_id),
+            lambda conn: self._turns.redact(
+                conn, conversation_id, through=through, turns=turns, actor=actor
+            ),
+        )
+
+    async def restore_conversation(self, archive: ConversationArchive) -> None:
+        check_conversation_archive(archive)
+        require_storable_tree(archive, name="turns")
+        await self._run(
+            Subject(operation="restore_conversation", conversation_id=archive.conversation_id),
+            lambda conn: self._units.restore_conversation(conn, archive),
+        )
+
+
+def _check_actor_text(actor: str | None) -> None:
+    if actor is not None:
+        require_storable(actor, name="actor")

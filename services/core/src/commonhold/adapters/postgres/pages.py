@@ -1,0 +1,101 @@
+"""Listings in pages: one row more than asked for tells whether a page follows."""
+
+from datetime import datetime
+
+from commonhold.adapters.postgres.connections import LARGEST_BIGINT
+from commonhold.adapters.postgres.documents import Documents
+from commonhold.contract.documents import MemoryEntry, MemoryRedaction, MemoryVersion
+from commonhold.contract.paging import (
+    HistoryPosition,
+    ListPosition,
+    Page,
+    TrailPosition,
+    VersionsPosition,
+    encode_cursor,
+    from_microseconds,
+    page_of,
+    to_microseconds,
+)
+from commonhold.migrations.connections import Connection
+
+
+class Pages:
+    """Arguments have been checked by the store, cursors decoded."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    async def list_documents(
+        self, conn: Connection, scope: str, *, prefix: str, after: ListPosition | None, limit: int
+    ) -> Page[MemoryEntry]:
+        found = await self._documents.list_documents(
+            conn, scope, prefix=prefix, after=after.path if after else "", limit=limit + 1
+        )
+        return page_of(found, limit=limit, position=lambda row: ListPosition(row.path))
+
+    async def versions(
+        self,
+        conn: Connection,
+        scope: str,
+        path: str,
+        *,
+        before: VersionsPosition | None,
+        limit: int,
+    ) -> Page[MemoryVersion]:
+        found = await self._documents.versions(
+            conn,
+            scope,
+            path,
+            before=before.version if before else LARGEST_BIGINT,
+            limit=limit + 1,
+        )
+        return page_of(found, limit=limit, position=lambda row: VersionsPosition(row.version))
+
+    async def history(
+        self,
+        conn: Connection,
+        scope: str,
+        *,
+        since: datetime | None,
+        after: HistoryPosition | None,
+        limit: int,
+    ) -> Page[MemoryVersion]:
+        if after is None:
+            found = await self._documents.history(conn, scope, since=since, limit=limit + 1)
+        else:
+            found = await self._documents.history_after(
+                conn,
+                scope,
+                since=since,
+                limit=limit + 1,
+                position=(from_microseconds(after.created_at), after.path, after.version),
+            )
+        return page_of(found, limit=limit, position=_history_position)
+
+    async def redactions(
+        self,
+        conn: Connection,
+        scope: str,
+        *,
+        since: datetime | None,
+        after: TrailPosition | None,
+        limit: int,
+    ) -> Page[MemoryRedaction]:
+        before = (None, LARGEST_BIGINT) if after is None else _trail_key(after)
+        found = await self._documents.redactions(
+            conn, scope, since=since, limit=limit + 1, before=before
+        )
+        acts = tuple(act for _row, act in found[:limit])
+        if len(found) <= limit:
+            return Page(items=acts)
+        row, last = found[limit - 1]
+        position = TrailPosition(to_microseconds(last.created_at), row)
+        return Page(items=acts, next_cursor=encode_cursor(position))
+
+
+def _history_position(row: MemoryVersion) -> HistoryPosition:
+    return HistoryPosition(to_microseconds(row.created_at), row.path, row.version)
+
+
+def _trail_key(position: TrailPosition) -> tuple[datetime, int]:
+    return from_microseconds(position.created_at), position.row

@@ -1,0 +1,84 @@
+"""Asks the database once a second, on a connection of its own, whether it answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import asyncpg
+
+from commonhold.migrations.connections import Connection
+
+INTERVAL_SECONDS = 1.0
+# Interval and timeout together stay under the three seconds in which a 503 must be out.
+TIMEOUT_SECONDS = 1.2
+# A loop that was busy this long may hold the answer unread: that is no silence.
+_STALL_SECONDS = 0.3
+
+_FAILURES = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+
+
+class Probe:
+    """`is_up` is the last verdict; `on_down` is called when it turns false."""
+
+    def __init__(
+        self,
+        connect: Callable[[float], Awaitable[Connection]],
+        *,
+        on_down: Callable[[], None],
+        interval_seconds: float = INTERVAL_SECONDS,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.is_up = False
+        self._connect = connect
+        self._on_down = on_down
+        self._interval_seconds = interval_seconds
+        self._timeout_seconds = timeout_seconds
+        self._conn: Connection | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take the first verdict, then go on in a task until `stop`."""
+        self.is_up = await self._answers()
+        self._task = asyncio.create_task(self._run(), name="database-probe")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        self._drop()
+        self.is_up = False
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval_seconds)
+            was_up, self.is_up = self.is_up, await self._answers()
+            if was_up and not self.is_up:
+                self._on_down()
+
+    async def _answers(self) -> bool:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + self._timeout_seconds
+            try:
+                async with asyncio.timeout_at(due):
+                    await self._ask()
+            except TimeoutError:
+                self._drop()
+                if loop.time() - due < _STALL_SECONDS:
+                    return False
+            except _FAILURES:
+                self._drop()
+                return False
+            else:
+                return True
+
+    async def _ask(self) -> None:
+        if self._conn is None or self._conn.is_closed():
+            self._conn = await self._connect(self._timeout_seconds)
+        await self._conn.fetchval("SELECT 1")
+
+    def _drop(self) -> None:
+        conn, self._conn = self._conn, None
+        if conn is not None:
+            conn.terminate()

@@ -1,0 +1,171 @@
+-- Conversations, their turns, projections and erasure trail. An append is one update of the
+-- conversation's row, whose lock serialises the appenders, and one insert.
+
+-- name: append_turn
+WITH head AS (
+    INSERT INTO commonhold.conversations AS c (conversation_id, last_turn, newest_at)
+    VALUES ($1, 1, $4)
+    ON CONFLICT (conversation_id) DO UPDATE SET
+        last_turn = c.last_turn + 1,
+        newest_at = greatest(c.newest_at, excluded.newest_at)
+    RETURNING last_turn, newest_at
+)
+INSERT INTO commonhold.turns (
+    conversation_id, turn, messages, created_at, actor, search_text
+)
+SELECT $1, last_turn, $2, newest_at, $3, $5 FROM head
+RETURNING turn, created_at;
+
+-- name: list_turns
+SELECT conversation_id, turn, messages, created_at, actor, redacted, format
+FROM commonhold.turns
+WHERE conversation_id = $1 AND turn > $2
+ORDER BY turn
+LIMIT $3;
+
+-- name: select_turn
+SELECT conversation_id, turn, messages, created_at, actor, redacted, format
+FROM commonhold.turns
+WHERE conversation_id = $1 AND turn = $2;
+
+-- name: select_last_turn
+SELECT last_turn
+FROM commonhold.conversations
+WHERE conversation_id = $1;
+
+-- name: search_turns
+-- $1 is the pattern of the longest term, which the trigram index can answer; $2 are the
+-- patterns of all terms.
+SELECT conversation_id, turn, messages, created_at, actor, redacted, format
+FROM commonhold.turns
+WHERE NOT redacted AND search_text LIKE $1 AND search_text LIKE ALL($2::text [])
+ORDER BY created_at DESC, conversation_id DESC, turn DESC
+LIMIT $3;
+
+-- name: search_turns_of
+SELECT conversation_id, turn, messages, created_at, actor, redacted, format
+FROM commonhold.turns
+WHERE
+    NOT redacted AND search_text LIKE $1 AND search_text LIKE ALL($2::text [])
+    AND conversation_id = ANY($4::text [])
+ORDER BY created_at DESC, conversation_id DESC, turn DESC
+LIMIT $3;
+
+-- name: append_projections
+WITH head AS (
+    INSERT INTO commonhold.conversations AS c (conversation_id, last_turn, newest_at)
+    VALUES ($1, 0, '-infinity')
+    ON CONFLICT (conversation_id) DO UPDATE SET last_turn = c.last_turn
+    RETURNING conversation_id
+)
+INSERT INTO commonhold.projections (conversation_id, turn, span, kind, text)
+SELECT head.conversation_id, e.turn, e.span, e.kind, e.text
+FROM head, unnest($2::bigint [], $3::bigint [], $4::text [], $5::text [])
+WITH ORDINALITY AS e (turn, span, kind, text, position)
+ORDER BY e.position;
+
+-- name: list_projections
+SELECT turn, span, kind, text, format
+FROM commonhold.projections
+WHERE conversation_id = $1 AND turn > $2
+ORDER BY turn, span, id
+LIMIT $3;
+
+-- name: claim_conversation
+INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)
+VALUES ($1, 0, '-infinity')
+ON CONFLICT (conversation_id) DO NOTHING;
+
+-- name: lock_conversation
+SELECT newest_at
+FROM commonhold.conversations
+WHERE conversation_id = $1
+FOR UPDATE;
+
+-- name: blank_turns
+-- $2 null selects by $3, both null select all. Already blank turns are matched and counted.
+WITH blanked AS (
+    UPDATE commonhold.turns SET messages = '[]', search_text = '', redacted = true
+    WHERE
+        conversation_id = $1
+        AND ($2::bigint IS NULL OR turn <= $2)
+        AND ($3::bigint [] IS NULL OR turn = ANY($3))
+    RETURNING turn
+)
+SELECT turn FROM blanked ORDER BY turn;
+
+-- name: blank_projections
+UPDATE commonhold.projections AS p SET text = ''
+WHERE
+    p.conversation_id = $1 AND p.text <> ''
+    AND EXISTS (
+        SELECT 1 FROM commonhold.turns AS t
+        WHERE
+            t.conversation_id = $1 AND t.turn > p.turn - p.span AND t.turn <= p.turn
+            AND ($2::bigint IS NULL OR t.turn <= $2)
+            AND ($3::bigint [] IS NULL OR t.turn = ANY($3))
+    );
+
+-- name: insert_turn_redaction
+INSERT INTO commonhold.turn_redactions (conversation_id, turns, actor, created_at)
+VALUES ($1, $2, $3, $4);
+
+-- name: advance_conversation
+UPDATE commonhold.conversations
+SET newest_at = greatest(newest_at, $2)
+WHERE conversation_id = $1;
+
+-- name: list_turn_redactions
+SELECT conversation_id, turns, actor, created_at, format
+FROM commonhold.turn_redactions
+WHERE created_at >= coalesce($1, '-infinity'::timestamptz)
+ORDER BY created_at DESC, conversation_id DESC, id DESC
+LIMIT $2;
+
+-- name: list_turn_redactions_of
+SELECT conversation_id, turns, actor, created_at, format
+FROM commonhold.turn_redactions
+WHERE
+    created_at >= coalesce($1, '-infinity'::timestamptz)
+    AND conversation_id = ANY($3::text [])
+ORDER BY created_at DESC, conversation_id DESC, id DESC
+LIMIT $2;
+
+-- name: list_conversations
+SELECT c.conversation_id
+FROM commonhold.conversations AS c
+WHERE
+    c.last_turn > 0
+    OR EXISTS (
+        SELECT 1 FROM commonhold.projections AS p
+        WHERE p.conversation_id = c.conversation_id
+    )
+ORDER BY c.conversation_id;
+
+-- name: is_conversation_occupied
+SELECT EXISTS (
+    SELECT 1 FROM commonhold.conversations WHERE conversation_id = $1
+);
+
+-- name: restore_conversation
+-- No row comes back when the conversation is there already.
+INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)
+VALUES ($1, $2, $3)
+ON CONFLICT (conversation_id) DO NOTHING
+RETURNING conversation_id;
+
+-- name: restore_turns
+INSERT INTO commonhold.turns (
+    conversation_id, turn, messages, created_at, actor, search_text, redacted
+)
+SELECT $1, t.turn, t.messages::json, t.created_at, t.actor, t.search_text, t.redacted
+FROM unnest(
+    $2::bigint [], $3::text [], $4::timestamptz [], $5::text [], $6::text [], $7::boolean []
+) AS t (turn, messages, created_at, actor, search_text, redacted);
+
+-- name: restore_projections
+INSERT INTO commonhold.projections (conversation_id, turn, span, kind, text)
+SELECT $1, e.turn, e.span, e.kind, e.text
+FROM unnest($2::bigint [], $3::bigint [], $4::text [], $5::text [])
+WITH ORDINALITY AS e (turn, span, kind, text, position)
+ORDER BY e.position;

@@ -1,0 +1,267 @@
+"""PostgresStore: both seams and every optional protocol over one pool.
+
+Arguments are checked here, before a connection is taken; what runs on the connection is
+in the modules beside this one. Guarantees: docs/reference/stores.md.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import ClassVar
+
+from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.connections import LARGEST_BIGINT
+from commonhold.adapters.postgres.documents import Documents
+from commonhold.adapters.postgres.keys import Keys
+from commonhold.adapters.postgres.mutations import (
+    DirectRunner,
+    KeyedRunner,
+    PostgresMutations,
+)
+from commonhold.adapters.postgres.pages import Pages
+from commonhold.adapters.postgres.pool import Pool
+from commonhold.adapters.postgres.statements import statements_in
+from commonhold.adapters.postgres.turns import Turns
+from commonhold.adapters.postgres.units import Units
+from commonhold.contract.clock import Clock, SystemClock
+from commonhold.contract.documents import (
+    DEFAULT_VERSIONS_LIMIT,
+    MemoryDocument,
+    MemoryEntry,
+    MemoryRedaction,
+    MemoryVersion,
+)
+from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.ids import check_conversation_id, check_path, check_scope
+from commonhold.contract.paging import (
+    HistoryPosition,
+    ListPosition,
+    Page,
+    TrailPosition,
+    VersionsPosition,
+    decode_cursor,
+    require_page_limit,
+)
+from commonhold.contract.search import query_terms
+from commonhold.contract.text import require_encodable
+from commonhold.contract.turns import (
+    DEFAULT_SEARCH_LIMIT,
+    DEFAULT_TRAIL_LIMIT,
+    ConversationProjection,
+    ConversationRedaction,
+    ConversationTurn,
+)
+from commonhold.migrations.state import SchemaState
+
+SYSTEM_CLOCK = SystemClock()
+
+
+class PostgresStore(PostgresMutations):
+    """Documents and conversations in one schema of a Postgres.
+
+    Mutations are inherited: the guarded view has the same ones over another runner.
+    """
+
+    supports_optimistic_concurrency: ClassVar[bool] = True
+
+    def __init__(
+        self, pool: Pool, *, clock: Clock = SYSTEM_CLOCK, schema: str = "commonhold"
+    ) -> None:
+        sql = statements_in(schema)
+        documents = Documents(sql.documents, sql.keys, clock)
+        turns = Turns(sql.turns, sql.keys, clock)
+        units = Units(sql.documents, sql.turns)
+        super().__init__(DirectRunner(pool), documents=documents, turns=turns, units=units)
+        self._pool = pool
+        self._sql = sql
+        self._pages = Pages(documents)
+        self._keys = Keys(sql.keys, documents=documents, turns=turns, clock=clock)
+
+    @property
+    def replays(self) -> int:
+        """How many answers were given from a remembered key since the store was made."""
+        return self._keys.replays
+
+    async def read(self, scope: str, path: str) -> MemoryDocument | None:
+        check_scope(scope)
+        check_path(path)
+        async with self._pool.connection() as conn:
+            return await self._documents.read(conn, scope, path)
+
+    async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
+        check_scope(scope)
+        require_encodable(prefix, name="prefix")
+        async with self._pool.connection() as conn:
+            found = await self._documents.list_documents(
+                conn, scope, prefix=prefix, after="", limit=None
+            )
+        return tuple(found)
+
+    async def versions(
+        self, scope: str, path: str, *, limit: int = DEFAULT_VERSIONS_LIMIT
+    ) -> tuple[MemoryVersion, ...]:
+        check_scope(scope)
+        check_path(path)
+        bound = checks.memory_limit(limit)
+        async with self._pool.connection() as conn:
+            found = await self._documents.versions(
+                conn, scope, path, before=LARGEST_BIGINT, limit=bound
+            )
+        return tuple(found)
+
+    async def history(
+        self, scope: str, *, since: datetime | None = None, limit: int | None = None
+    ) -> tuple[MemoryVersion, ...]:
+        check_scope(scope)
+        start = checks.since_utc(since)
+        bound = checks.memory_limit(limit)
+        async with self._pool.connection() as conn:
+            found = await self._documents.history(conn, scope, since=start, limit=bound)
+        return tuple(found)
+
+    async def redactions(
+        self, scope: str, *, since: datetime | None = None, limit: int | None = None
+    ) -> tuple[MemoryRedaction, ...]:
+        check_scope(scope)
+        start = checks.since_utc(since)
+        bound = checks.memory_limit(limit)
+        async with self._pool.connection() as conn:
+            found = await self._documents.redactions(conn, scope, since=start, limit=bound)
+        return tuple(act for _row, act in found)
+
+    async def list_documents_page(
+        self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
+    ) -> Page[MemoryEntry]:
+        check_scope(scope)
+        require_encodable(prefix, name="prefix")
+        require_page_limit(limit)
+        after = None if cursor is None else decode_cursor(cursor, ListPosition)
+        async with self._pool.connection() as conn:
+            return await self._pages.list_documents(
+                conn, scope, prefix=prefix, after=after, limit=limit
+            )
+
+    async def versions_page(
+        self, scope: str, path: str, *, cursor: str | None = None, limit: int
+    ) -> Page[MemoryVersion]:
+        check_scope(scope)
+        check_path(path)
+        require_page_limit(limit)
+        before = None if cursor is None else decode_cursor(cursor, VersionsPosition)
+        async with self._pool.connection() as conn:
+            return await self._pages.versions(conn, scope, path, before=before, limit=limit)
+
+    async def history_page(
+        self,
+        scope: str,
+        *,
+        since: datetime | None = None,
+        cursor: str | None = None,
+        limit: int,
+    ) -> Page[MemoryVersion]:
+        check_scope(scope)
+        start = checks.since_utc(since)
+        require_page_limit(limit)
+        after = None if cursor is None else decode_cursor(cursor, HistoryPosition)
+        async with self._pool.connection() as conn:
+            return await self._pages.history(conn, scope, since=start, after=after, limit=limit)
+
+    async def redactions_page(
+        self,
+        scope: str,
+        *,
+        since: datetime | None = None,
+        cursor: str | None = None,
+        limit: int,
+    ) -> Page[MemoryRedaction]:
+        check_scope(scope)
+        start = checks.since_utc(since)
+        require_page_limit(limit)
+        after = None if cursor is None else decode_cursor(cursor, TrailPosition)
+        async with self._pool.connection() as conn:
+            return await self._pages.redactions(conn, scope, since=start, after=after, limit=limit)
+
+    async def read_turns(
+        self, conversation_id: str, *, after: int = 0, limit: int | None = None
+    ) -> tuple[ConversationTurn, ...]:
+        check_conversation_id(conversation_id)
+        start, bound = checks.window(after, limit)
+        async with self._pool.connection() as conn:
+            return await self._turns.list_turns(conn, conversation_id, after=start, limit=bound)
+
+    async def last_turn_number(self, conversation_id: str) -> int:
+        check_conversation_id(conversation_id)
+        async with self._pool.connection() as conn:
+            return await self._turns.last_number(conn, conversation_id)
+
+    async def search_turns(
+        self,
+        query: str,
+        *,
+        conversations: Sequence[str] | None = None,
+        limit: int = DEFAULT_SEARCH_LIMIT,
+    ) -> tuple[ConversationTurn, ...]:
+        terms = query_terms(query)
+        require_encodable(query, name="query")
+        chosen = checks.conversation_ids(conversations)
+        bound = checks.positive_limit(limit)
+        if chosen == ():
+            return ()
+        async with self._pool.connection() as conn:
+            return await self._turns.search(conn, terms, conversations=chosen, limit=bound)
+
+    async def read_projections(
+        self, conversation_id: str, *, after: int = 0, limit: int | None = None
+    ) -> tuple[ConversationProjection, ...]:
+        check_conversation_id(conversation_id)
+        start, bound = checks.window(after, limit)
+        async with self._pool.connection() as conn:
+            return await self._turns.list_projections(
+                conn, conversation_id, after=start, limit=bound
+            )
+
+    async def turn_redactions(
+        self,
+        *,
+        conversations: Sequence[str] | None = None,
+        since: datetime | None = None,
+        limit: int = DEFAULT_TRAIL_LIMIT,
+    ) -> tuple[ConversationRedaction, ...]:
+        chosen = checks.conversation_ids(conversations)
+        start = checks.since_utc(since)
+        bound = checks.positive_limit(limit)
+        if chosen == ():
+            return ()
+        async with self._pool.connection() as conn:
+            return await self._turns.redactions(
+                conn, conversations=chosen, since=start, limit=bound
+            )
+
+    async def scopes(self) -> tuple[str, ...]:
+        async with self._pool.connection() as conn:
+            return await self._units.scopes(conn)
+
+    async def conversations(self) -> tuple[str, ...]:
+        async with self._pool.connection() as conn:
+            return await self._units.conversations(conn)
+
+    def guarded(self, *, key: IdempotencyKey, digest: bytes) -> PostgresMutations:
+        """Mutations under a key (docs/reference/stores.md, section "Guarded")."""
+        return PostgresMutations(
+            KeyedRunner(self._pool, self._keys, key=key, digest=digest),
+            documents=self._documents,
+            turns=self._turns,
+            units=self._units,
+        )
+
+    async def sweep_keys(self) -> int:
+        """Forget one batch of expired idempotency keys; the number forgotten."""
+        async with self._pool.connection() as conn:
+            return await self._keys.sweep(conn)
+
+    async def schema_state(self) -> SchemaState | None:
+        """What the database's version row says; None where there is none."""
+        async with self._pool.connection() as conn:
+            if not await conn.fetchval(self._sql.keys.find_schema_state):
+                return None
+            row = await conn.fetchrow(self._sql.keys.select_schema_state)
+        return None if row is None else SchemaState(row["version"], row["compatible_from"])

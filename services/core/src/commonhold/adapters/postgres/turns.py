@@ -1,0 +1,179 @@
+"""The conversation seam and the eraser on one connection (docs/reference/stores.md, section 5)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from commonhold.adapters.postgres import rows
+from commonhold.adapters.postgres.connections import (
+    LARGEST_BIGINT,
+    NothingMatchedError,
+    transaction,
+)
+from commonhold.adapters.postgres.statements import KeyStatements, TurnStatements
+from commonhold.contract.clock import Clock, read_clock
+from commonhold.contract.messages import Message, encode_messages
+from commonhold.contract.search import fold, turn_text
+from commonhold.contract.text import NUL
+from commonhold.contract.turns import (
+    ConversationProjection,
+    ConversationRedaction,
+    ConversationTurn,
+)
+from commonhold.migrations.connections import Connection
+
+
+class Turns:
+    """`SQL` for one schema and the clock; no state of its own."""
+
+    def __init__(self, sql: TurnStatements, keys: KeyStatements, clock: Clock) -> None:
+        self._sql = sql
+        self._keys = keys
+        self._clock = clock
+
+    async def append(
+        self,
+        conn: Connection,
+        conversation_id: str,
+        messages: tuple[Message, ...],
+        *,
+        actor: str | None,
+    ) -> ConversationTurn:
+        row = await conn.fetchrow(
+            self._sql.append_turn,
+            conversation_id,
+            encode_messages(messages).decode(),
+            actor,
+            read_clock(self._clock),
+            fold(turn_text(messages)),
+        )
+        if row is None:
+            raise AssertionError("an append came back empty")
+        return ConversationTurn(
+            conversation_id=conversation_id,
+            turn=row["turn"],
+            messages=messages,
+            created_at=rows.aware(row["created_at"]),
+            actor=actor,
+        )
+
+    async def list_turns(
+        self, conn: Connection, conversation_id: str, *, after: int, limit: int | None
+    ) -> tuple[ConversationTurn, ...]:
+        found = await conn.fetch(self._sql.list_turns, conversation_id, after, limit)
+        return tuple(rows.turn(row) for row in found)
+
+    async def get_turn(
+        self, conn: Connection, conversation_id: str, number: int
+    ) -> ConversationTurn | None:
+        row = await conn.fetchrow(self._sql.select_turn, conversation_id, number)
+        return None if row is None else rows.turn(row)
+
+    async def last_number(self, conn: Connection, conversation_id: str) -> int:
+        found = await conn.fetchval(self._sql.select_last_turn, conversation_id)
+        return 0 if found is None else int(found)
+
+    async def search(
+        self,
+        conn: Connection,
+        terms: Sequence[str],
+        *,
+        conversations: Sequence[str] | None,
+        limit: int,
+    ) -> tuple[ConversationTurn, ...]:
+        if any(NUL in term for term in terms):
+            return ()
+        patterns = [_containing(term) for term in terms]
+        longest = max(patterns, key=len)
+        async with transaction(conn):
+            # The right plan depends on the terms: the index for rare ones, the newest
+            # turns first for common ones. A plan made once for all would be wrong for one.
+            await conn.execute("SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off")
+            if conversations is None:
+                found = await conn.fetch(self._sql.search_turns, longest, patterns, limit)
+            else:
+                found = await conn.fetch(
+                    self._sql.search_turns_of, longest, patterns, limit, list(conversations)
+                )
+        return tuple(rows.turn(row) for row in found)
+
+    async def append_projections(
+        self, conn: Connection, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        await conn.execute(self._sql.append_projections, conversation_id, *_columns(entries))
+
+    async def list_projections(
+        self, conn: Connection, conversation_id: str, *, after: int, limit: int | None
+    ) -> tuple[ConversationProjection, ...]:
+        found = await conn.fetch(self._sql.list_projections, conversation_id, after, limit)
+        return tuple(rows.projection(row, conversation_id=conversation_id) for row in found)
+
+    async def redact(
+        self,
+        conn: Connection,
+        conversation_id: str,
+        *,
+        through: int | None,
+        turns: Sequence[int] | None,
+        actor: str | None,
+    ) -> int:
+        now = read_clock(self._clock)
+        last = None if through is None else min(through, LARGEST_BIGINT)
+        chosen = None if turns is None else [n for n in set(turns) if n <= LARGEST_BIGINT]
+        try:
+            async with transaction(conn, patient=True):
+                await conn.execute(self._sql.claim_conversation, conversation_id)
+                newest_at = await conn.fetchval(self._sql.lock_conversation, conversation_id)
+                matched = await self._blank(conn, conversation_id, last, chosen)
+                acted_at = max(now, rows.aware(newest_at))
+                await conn.execute(self._sql.advance_conversation, conversation_id, acted_at)
+                await conn.execute(
+                    self._sql.insert_turn_redaction, conversation_id, matched, actor, acted_at
+                )
+        except NothingMatchedError:
+            return 0
+        return len(matched)
+
+    async def _blank(
+        self, conn: Connection, conversation_id: str, last: int | None, chosen: list[int] | None
+    ) -> list[int]:
+        """Blank what the selectors match, and what was derived from it; the matched numbers."""
+        found = await conn.fetch(self._sql.blank_turns, conversation_id, last, chosen)
+        if not found:
+            raise NothingMatchedError
+        matched = [row["turn"] for row in found]
+        await conn.execute(self._sql.blank_projections, conversation_id, last, chosen)
+        await conn.execute(self._keys.forget_turn_digests, conversation_id, matched)
+        return matched
+
+    async def redactions(
+        self,
+        conn: Connection,
+        *,
+        conversations: Sequence[str] | None,
+        since: datetime | None,
+        limit: int,
+    ) -> tuple[ConversationRedaction, ...]:
+        if conversations is None:
+            found = await conn.fetch(self._sql.list_turn_redactions, since, limit)
+        else:
+            found = await conn.fetch(
+                self._sql.list_turn_redactions_of, since, limit, list(conversations)
+            )
+        return tuple(rows.turn_redaction(row) for row in found)
+
+
+def _columns(
+    entries: Sequence[ConversationProjection],
+) -> tuple[list[int], list[int], list[str], list[str]]:
+    return (
+        [entry.turn for entry in entries],
+        [entry.span for entry in entries],
+        [entry.kind for entry in entries],
+        [entry.text for entry in entries],
+    )
+
+
+def _containing(term: str) -> str:
+    """A LIKE pattern for the term anywhere; the query has no wildcards of its own."""
+    escaped = term.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
