@@ -1,0 +1,16 @@
+"""The kits: pytest classes that hold a store to its contract.
+
+Subclass one and give it the fixture `store` (docs/reference/kits.md). A store passes a
+kit whole or not at all: there is no flag to leave a test out.
+"""
+
+from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
+from commonhold.conformance.memory import MemoryStoreContract
+
+__all__ = [
+    "BackwardsClock",
+    "ControlledClock",
+    "FrozenClock",
+    "MemoryStoreContract",
+    "TickingClock",
+]
