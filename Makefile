@@ -30,19 +30,8 @@ help: ## Show this list
 .PHONY: setup
 setup: $(STAMP) ## Create .venv from the lock (PYTHON=... picks the interpreter)
 
-# uv is quick, pip is always there: what one cannot get the other installs, from the same lock.
-$(STAMP): requirements/dev.txt requirements/uv.txt $(MEMBER_FILES)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not that: make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@if $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt; then \
-	  $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt && \
-	  $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(MEMBERS:%=-e %); \
-	else \
-	  echo "uv could not be had: installing with pip" >&2; \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(MEMBERS:%=-e %); \
-	fi
+$(STAMP): requirements/dev.txt requirements/uv.txt requirements/install.sh $(MEMBER_FILES)
+	@requirements/install.sh $(VENV) $(PYTHON)
 	@touch $@
 
 .PHONY: run
@@ -52,6 +41,12 @@ run: $(STAMP) ## Start everything on a private Postgres and print how to reach i
 .PHONY: demo
 demo: $(STAMP) ## Store, search, edit and erase real documents on what `make run` started
 	@$(BIN)/commonhold demo
+
+.PHONY: migrate
+migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest schema
+	@$(BIN)/commonhold migrate
+
+##@ In containers
 
 .PHONY: up
 up: .env images ## Start the stack in containers and wait until it is healthy
@@ -80,10 +75,6 @@ images: ## Build the container images
 offline: ## Without a registry: build stand-ins for the public base images
 	@deploy/offline/ensure-docker.sh
 	@deploy/offline/offline-images.sh
-
-.PHONY: migrate
-migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest schema
-	@$(BIN)/commonhold migrate
 
 ##@ Prove
 
@@ -144,13 +135,16 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
   --no-emit-index-url --no-header --no-emit-package commonhold --no-emit-package commonhold-state
 
 .PHONY: lock
-lock: ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
-	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet -r requirements/uv.in; }
+lock: $(BIN)/uv ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) -o requirements/uv.txt requirements/uv.in
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras -o requirements/dev.txt requirements/dev.in $(MEMBER_FILES)
 	@$(COMPILE) --constraint requirements/dev.txt -o requirements/build.txt requirements/build.in
 	@for service in $(SERVICES); do extra=; test $$service != core || extra='--extra cli'; \
 	  $(COMPILE) --constraint requirements/dev.txt $$extra -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
+
+$(BIN)/uv:
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.in
 
 .PHONY: clean
 clean: ## Remove environments, caches and build results (never data)
