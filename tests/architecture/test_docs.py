@@ -15,7 +15,7 @@ SOURCES = sorted(
 )
 CITATION = re.compile(
     r"(?<![\w/])(?:docs/reference/)?"
-    r"(?P<page>grammar|stores|errors|wire|schema|settings|metrics|kits)\.md\)?,"
+    r"(?P<page>grammar|stores|errors|wire|schema|settings|metrics|kits|cli)\.md\)?,"
     r' (?:(?:section )?"(?P<title>[^"]+)"|sections? (?P<numbers>\d+(?:(?:, | and | to )\d+)*))'
 )
 MARGIN = re.compile(r"\s*\n\s*(?:#|--)?\s*")
