@@ -3,7 +3,14 @@
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.conformance import ControlledClock, MemoryStoreContract
+from commonhold.conformance import (
+    ControlledClock,
+    ConversationStoreContract,
+    ErasureContract,
+    FrozenClock,
+    MemoryStoreContract,
+    SearchContract,
+)
 from tests.support.planting import PlantsInMemory
 
 
@@ -14,4 +21,18 @@ class InMemorySubject(PlantsInMemory):
 
 
 class TestMemory(InMemorySubject, MemoryStoreContract):
+    pass
+
+
+class TestConversations(InMemorySubject, ConversationStoreContract):
+    pass
+
+
+class TestSearchOnEqualStamps(InMemorySubject, SearchContract):
+    @pytest.fixture
+    def clock(self) -> ControlledClock:
+        return FrozenClock()
+
+
+class TestErasure(InMemorySubject, ErasureContract):
     pass

@@ -5,12 +5,18 @@ kit whole or not at all: there is no flag to leave a test out.
 """
 
 from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
+from commonhold.conformance.conversation import ConversationStoreContract
+from commonhold.conformance.erasure import ErasureContract
 from commonhold.conformance.memory import MemoryStoreContract
+from commonhold.conformance.search import SearchContract
 
 __all__ = [
     "BackwardsClock",
     "ControlledClock",
+    "ConversationStoreContract",
+    "ErasureContract",
     "FrozenClock",
     "MemoryStoreContract",
+    "SearchContract",
     "TickingClock",
 ]
