@@ -27,6 +27,7 @@ PLANTS = [
     ("core-layers", f"{CORE}/a_package_without_a_place/planted.py", "commonhold.contract"),
     ("services-on-core", f"{CORE}/contract/planted.py", "commonhold_state"),
     ("edges-name-no-adapter", f"{STATE}/handlers/planted.py", "commonhold.adapters.in_memory"),
+    ("no-kit-at-run-time", f"{STATE}/planted.py", "commonhold.conformance"),
 ]
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import os
-from pathlib import Path
 
 import docker
 from docker.errors import DockerException, ImageNotFound
@@ -45,9 +44,19 @@ def remove_orphans() -> None:
     """Remove containers whose test run was killed before it could."""
     with contextlib.closing(docker.from_env()) as client:
         for container in client.containers.list(all=True, filters={"label": OWNER_LABEL}):
-            if not Path("/proc", container.labels[OWNER_LABEL]).exists():
+            if not _is_running(int(container.labels[OWNER_LABEL])):
                 container.remove(force=True, v=True)
 
 
 def owner_labels() -> dict[str, str]:
     return {OWNER_LABEL: str(os.getpid())}
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
