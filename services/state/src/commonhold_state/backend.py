@@ -1,0 +1,84 @@
+"""The store behind the routes: its capabilities, found once, and its calls, measured."""
+
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
+
+from commonhold.contract import (
+    ConfigurationError,
+    ConversationStore,
+    Erasable,
+    Guarded,
+    MemoryStore,
+    Pageable,
+    Portable,
+)
+from commonhold.ops.metrics import OperationTimers
+
+OPERATIONS = (
+    "read",
+    "write",
+    "delete",
+    "rename",
+    "list_documents",
+    "versions",
+    "redact",
+    "history",
+    "redactions",
+    "append_turn",
+    "read_turns",
+    "last_turn_number",
+    "search_turns",
+    "append_projections",
+    "read_projections",
+    "redact_turns",
+    "turn_redactions",
+    "scopes",
+    "conversations",
+    "restore_scope",
+    "restore_conversation",
+)
+
+T = TypeVar("T")
+
+
+class StateStore(MemoryStore, ConversationStore, Protocol):
+    """Both seams in one object; the optional protocols are found out."""
+
+
+class Backend:
+    """A store as the handlers see it.
+
+    `pageable` and `guarded` are None without the capability. `erasable` and `portable`
+    raise ConfigurationError then, since their routes have no other answer
+    (docs/reference/wire.md, section 9).
+    """
+
+    def __init__(self, store: StateStore, timers: OperationTimers) -> None:
+        self.name = type(store).__name__
+        self.documents: MemoryStore = store
+        self.turns: ConversationStore = store
+        self.pageable = store if isinstance(store, Pageable) else None
+        self.guarded = store if isinstance(store, Guarded) else None
+        self.is_erasable = isinstance(store, Erasable)
+        self._erasable = store if isinstance(store, Erasable) else None
+        self._portable = store if isinstance(store, Portable) else None
+        self._timers = timers
+
+    @property
+    def erasable(self) -> Erasable:
+        if self._erasable is None:
+            raise self.lacks("erasure of turns")
+        return self._erasable
+
+    @property
+    def portable(self) -> Portable:
+        if self._portable is None:
+            raise self.lacks("whole units in and out")
+        return self._portable
+
+    def lacks(self, capability: str) -> ConfigurationError:
+        return ConfigurationError(f"{self.name} does not support {capability}")
+
+    def measure(self, operation: str, call: Awaitable[T]) -> Awaitable[T]:
+        """The same call, recorded under the operation's name when it is awaited."""
+        return self._timers.measure(operation, call)

@@ -1,0 +1,1 @@
+"""One function a route: parse, call the store once, render."""

@@ -1,0 +1,167 @@
+"""Pages of answers (docs/reference/wire.md, section 9), in bounded memory.
+
+Rows that carry content are read from the store in steps, the first one small, so that a
+page of large rows is never held whole beside its encoding; an answer ends early at
+64 MiB.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from commonhold.contract import ConversationProjection, ConversationTurn, Page
+from commonhold.contract.paging import PAGE_SIZE
+from commonhold.wire.shapes import RowBuffer, encode
+
+ANSWER_BYTES = 64 * 1024 * 1024
+FIRST_STEP = 16
+STEP_GROWTH = 4
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+
+def empty_page(name: str) -> bytes:
+    return encode({name: [], "next_cursor": None})
+
+
+def answer_rows(name: str, rows: Sequence[msgspec.Struct]) -> bytes:
+    """A listing whole, from a store that has no pages."""
+    return encode({name: rows, "next_cursor": None})
+
+
+def page_size(limit: int | None) -> int:
+    return PAGE_SIZE if limit is None or limit > PAGE_SIZE else limit
+
+
+async def fill_page(
+    name: str,
+    fetch: Callable[[str | None, int], Awaitable[Page[Row]]],
+    *,
+    cursor: str | None,
+    size: int,
+    has_content: bool = True,
+    budget: int = ANSWER_BYTES,
+) -> bytes:
+    """A page of a memory listing, of up to `size` rows."""
+    rows = RowBuffer(budget=budget)
+    step = min(size, FIRST_STEP) if has_content else size
+    while True:
+        wanted = min(step, size - rows.count)
+        cursor, is_cut = await _add_step(rows, fetch, cursor=cursor, wanted=wanted)
+        if is_cut or cursor is None or rows.count >= size:
+            return rows.answer(name, {"next_cursor": cursor})
+        step = _next_step(rows, step, budget)
+
+
+async def _add_step(
+    rows: RowBuffer,
+    fetch: Callable[[str | None, int], Awaitable[Page[Row]]],
+    *,
+    cursor: str | None,
+    wanted: int,
+) -> tuple[str | None, bool]:
+    """The cursor behind the rows that fitted, and whether some did not."""
+    is_cut = False
+    while True:
+        page = await fetch(cursor, wanted)
+        count, size = rows.count, rows.size
+        if rows.extend(page.items):
+            return page.next_cursor, is_cut
+        # Only the store can say where the rows that fit end: it is asked for just these.
+        is_cut = True
+        wanted = rows.count - count
+        rows.rollback(count=count, size=size)
+        if not wanted:
+            return cursor, is_cut
+
+
+async def fill_turns(
+    read: Callable[[int, int], Awaitable[Sequence[ConversationTurn]]],
+    *,
+    after: int,
+    limit: int | None,
+    budget: int = ANSWER_BYTES,
+) -> bytes:
+    """The answer of read_turns; `read` takes `after` and a number of turns."""
+    size = page_size(limit)
+    rows = RowBuffer(budget=budget)
+    step = min(size, FIRST_STEP)
+    while True:
+        wanted = min(step, size - rows.count)
+        count = rows.count
+        turns = await read(after, wanted)
+        if not rows.extend(turns):
+            kept = turns[: rows.count - count]
+            return _turns(rows, next_after=kept[-1].turn if kept else after)
+        if turns:
+            after = turns[-1].turn
+        if len(turns) < wanted:
+            return _turns(rows, next_after=None)
+        if rows.count >= size:
+            return _turns(rows, next_after=None if size == limit else after)
+        step = _next_step(rows, step, budget)
+
+
+def _turns(rows: RowBuffer, *, next_after: int | None) -> bytes:
+    return rows.answer("turns", {"next_after": next_after})
+
+
+async def fill_projections(
+    read: Callable[[int, int], Awaitable[Sequence[ConversationProjection]]],
+    *,
+    after: int,
+    limit: int | None,
+    budget: int = ANSWER_BYTES,
+) -> bytes:
+    """The answer of read_projections: whole turns, unless an explicit limit cuts one."""
+    size = page_size(limit)
+    entries: list[ConversationProjection] = []
+    weight = 0
+    step = min(size, FIRST_STEP)
+    while True:
+        wanted = min(step, size - len(entries))
+        batch = await read(after, wanted)
+        is_full = len(entries) + len(batch) >= size
+        if len(batch) < wanted or (is_full and size == limit):
+            return _projections([*entries, *batch], next_after=None, budget=budget)
+        boundary = batch[-1].turn
+        complete = [entry for entry in batch if entry.turn < boundary]
+        entries += complete
+        weight += sum(len(entry.text) for entry in complete)
+        if entries and (is_full or weight > budget):
+            return _projections(entries, next_after=boundary - 1, budget=budget)
+        if complete:
+            after = boundary - 1
+        elif is_full:
+            size = size * 2 if limit is None else min(size * 2, limit)
+        step = min(step * STEP_GROWTH, size)
+
+
+def _projections(
+    entries: Sequence[ConversationProjection], *, next_after: int | None, budget: int
+) -> bytes:
+    rows = RowBuffer(budget=budget)
+    if rows.extend(entries):
+        return rows.answer("entries", {"next_after": next_after})
+    # Where the answer ends early, it ends before a turn, or after the first if that is all.
+    first, cut = entries[0].turn, entries[rows.count].turn
+    last = max(first, cut - 1)
+    if next_after is None and entries[-1].turn > last:
+        next_after = last
+    kept = [entry for entry in entries if entry.turn <= last]
+    return encode({"entries": kept, "next_after": last if next_after is not None else None})
+
+
+def answer_turns(turns: Sequence[ConversationTurn], *, budget: int = ANSWER_BYTES) -> bytes:
+    """The answer of search_turns, which has no pages: ValueError when it is too large."""
+    rows = RowBuffer(budget=budget)
+    if not rows.extend(turns) or rows.size > budget:
+        raise ValueError(f"the answer would pass {budget} bytes; lower the limit")
+    tail: dict[str, Any] = {}
+    return rows.answer("turns", tail)
+
+
+def _next_step(rows: RowBuffer, step: int, budget: int) -> int:
+    room = (budget - rows.size) // max(rows.largest, 1)
+    return max(1, min(step * STEP_GROWTH, room))

@@ -1,0 +1,165 @@
+"""The listening side: aiohttp's low-level server, with bounds on what a slow client can hold.
+
+A connection has `head_seconds` for the head of a request once its first byte is here, and
+`IDLE_SECONDS` between requests. Their number is bounded; at the bound the one that has
+been open longest without a request makes room, so that idle connections cannot keep
+working ones out.
+"""
+
+import asyncio
+import resource
+from collections.abc import Callable
+
+from aiohttp import web
+
+from commonhold.ops.settings import Address
+from commonhold_state.gates import Gates
+
+HEAD_SECONDS = 15.0
+IDLE_SECONDS = 75.0
+# After an answer that left part of a body unread: how long to read on before closing.
+LINGER_SECONDS = 5.0
+MOST_CONNECTIONS = 2048
+# Descriptors for the pool, the listeners and the log.
+RESERVED_DESCRIPTORS = 128
+READ_BUFFER_BYTES = 64 * 1024
+BACKLOG = 1024
+
+
+class Connection(web.RequestHandler):
+    """One client connection, cut when a request's head does not arrive in time."""
+
+    __slots__ = ("_head_seconds", "_head_timer", "_on_garbage")
+
+    def __init__(
+        self, server: "WireServer", *, head_seconds: float, on_garbage: Callable[[], None]
+    ) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=IDLE_SECONDS,
+            lingering_time=LINGER_SECONDS,
+            read_bufsize=READ_BUFFER_BYTES,
+            auto_decompress=False,
+            access_log=None,  # type: ignore[arg-type]  # aiohttp tests it and logs nothing
+        )
+        self._head_seconds = head_seconds
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._on_garbage = on_garbage
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is running or waiting its turn."""
+        return self._waiter is not None and not self._messages
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.is_idle:
+            self._stop_timer()
+        elif data and self._head_timer is None:
+            self._head_timer = self._loop.call_later(self._head_seconds, self.force_close)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,  # noqa: ARG002 - aiohttp's signature
+        status: int = 500,  # noqa: ARG002
+        exc: BaseException | None = None,  # noqa: ARG002
+        message: str | None = None,  # noqa: ARG002
+    ) -> web.StreamResponse:
+        """Answer what is no HTTP. Its bytes may hold a token: they are neither shown nor logged."""
+        self._on_garbage()
+        answer = web.Response(status=400, text="Bad Request")
+        answer.force_close()
+        return answer
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+
+class WireServer(web.Server):
+    """Serves one handler and keeps count of its connections."""
+
+    def __init__(
+        self,
+        gates: Gates,
+        *,
+        head_seconds: float = HEAD_SECONDS,
+        most_connections: int | None = None,
+    ) -> None:
+        super().__init__(gates)
+        self._gates = gates
+        self._head_seconds = head_seconds
+        self._most = connection_bound() if most_connections is None else most_connections
+        self._open: dict[web.RequestHandler, asyncio.Transport] = {}
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._listener: asyncio.Server | None = None
+
+    def __call__(self) -> web.RequestHandler:
+        return Connection(
+            self, head_seconds=self._head_seconds, on_garbage=self._gates.reject_garbage
+        )
+
+    @property
+    def address(self) -> Address:
+        """Where it listens; the real port when 0 was asked for."""
+        if self._listener is None:
+            raise RuntimeError("the server does not listen")
+        host, port = self._listener.sockets[0].getsockname()[:2]
+        return Address(host, port)
+
+    async def listen(self, address: Address) -> None:
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(self, address.host, address.port, backlog=BACKLOG)
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        if len(self._open) >= self._most and not self._make_room():
+            transport.abort()
+        self._open[handler] = transport
+        self._empty.clear()
+
+    def connection_lost(
+        self, handler: web.RequestHandler, exc: BaseException | None = None
+    ) -> None:
+        super().connection_lost(handler, exc)
+        self._open.pop(handler, None)
+        if not self._open:
+            self._empty.set()
+
+    def stop_accepting(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        for connection in list(self._open):
+            if isinstance(connection, Connection) and connection.is_idle:
+                connection.force_close()
+            else:
+                connection.close()
+
+    async def drain(self) -> None:
+        """Return once every connection has had its answer and is closed."""
+        await self._empty.wait()
+
+    async def abort(self) -> None:
+        await self.shutdown(timeout=0.5)
+
+    def _make_room(self) -> bool:
+        for connection in self._open:
+            if isinstance(connection, Connection) and connection.is_idle:
+                connection.force_close()
+                return True
+        return False
+
+
+def connection_bound() -> int:
+    """As many connections as the process has descriptors for, within reason."""
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(16, min(MOST_CONNECTIONS, soft - RESERVED_DESCRIPTORS))

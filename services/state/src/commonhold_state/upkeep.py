@@ -1,0 +1,86 @@
+"""What a running service does beside answering: watch the schema, sweep expired keys."""
+
+import asyncio
+from typing import Protocol
+
+import structlog
+
+from commonhold.contract.errors import StoreUnavailableError
+from commonhold.migrations import SchemaState, explain, is_compatible
+from commonhold.ops.health import Health
+from commonhold.ops.metrics import Metrics
+
+RETRY_SECONDS = 1.0
+RECHECK_SECONDS = 10.0
+SWEEP_SECONDS = 60.0
+DATABASE_AWAY = "the database cannot be reached"
+
+logger = structlog.get_logger(__name__)
+
+
+class SchemaReader(Protocol):
+    async def schema_state(self) -> SchemaState | None:
+        """What the database holds; StoreUnavailableError when it cannot be reached."""
+        ...
+
+
+class KeySweeper(Protocol):
+    async def sweep_keys(self) -> int:
+        """Delete a batch of expired idempotency keys; how many went."""
+        ...
+
+
+class SchemaWatch:
+    """Opens the service when the schema fits, and closes it when it no longer does.
+
+    A database that is away at start delays readiness; one that goes away later does not
+    take it back.
+    """
+
+    def __init__(
+        self, reader: SchemaReader, *, schema: str, health: Health, metrics: Metrics
+    ) -> None:
+        self._reader = reader
+        self._schema = schema
+        self._health = health
+        self._metrics = metrics
+
+    async def run(self) -> None:
+        """Check for as long as the process lives."""
+        while True:
+            fits = await self.check()
+            await asyncio.sleep(RECHECK_SECONDS if fits else RETRY_SECONDS)
+
+    async def check(self) -> bool:
+        """Look once; whether the service can serve."""
+        try:
+            state = await self._reader.schema_state()
+        except StoreUnavailableError:
+            if not self._health.can_serve:
+                self._obstruct(DATABASE_AWAY)
+            return self._health.can_serve
+        self._metrics.schema_version.set(0 if state is None else state.version)
+        if not is_compatible(state):
+            self._obstruct(explain(state, schema=self._schema))
+            return False
+        if not self._health.can_serve:
+            logger.info("ready", schema=self._schema, schema_version=state and state.version)
+        self._health.become_ready()
+        return True
+
+    def _obstruct(self, obstacle: str) -> None:
+        # Said once: the check repeats every second until someone acts.
+        if self._health.reason != obstacle:
+            logger.error("not_ready", reason=obstacle)
+        self._health.become_unready(obstacle)
+
+
+async def sweep_forever(sweeper: KeySweeper) -> None:
+    """Delete expired keys now and then; a database that is away is tried again later."""
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        try:
+            while await sweeper.sweep_keys():
+                pass
+        except StoreUnavailableError as error:
+            logger.warning("sweep_failed", reason=error.reason)
