@@ -24,6 +24,9 @@ from commonhold.adapters.postgres.probe import Probe
 from commonhold.contract.errors import StoreUnavailableError
 from commonhold.migrations.connections import Connection
 
+# A caller that opens a connection to a server that has gone silent is answered by then.
+CONNECT_TIMEOUT_SECONDS = 2.0
+
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 
@@ -183,7 +186,7 @@ class Pool:
     async def _open_reserved(self) -> Connection:
         """Connect in a place counted in `_opening` already."""
         try:
-            conn = await self._connect(self._wait_seconds)
+            conn = await self._connect(min(self._wait_seconds, CONNECT_TIMEOUT_SECONDS))
         except DRIVER_ERRORS as exc:
             self._opening -= 1
             self._replace_for_waiter()

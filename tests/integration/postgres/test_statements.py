@@ -1,0 +1,140 @@
+"""Every named statement is valid on the schema, and the hot ones use the index they should."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from commonhold.adapters.postgres.statements import (
+    DocumentStatements,
+    in_record,
+    parse_statements,
+    statements_in,
+)
+from commonhold.contract.errors import ConfigurationError
+
+SQL = statements_in("commonhold")
+GROUPS = (SQL.documents, SQL.turns, SQL.keys)
+STATEMENTS = {name: getattr(group, name) for group in GROUPS for name in group.__struct_fields__}
+FILL = """
+INSERT INTO commonhold.documents (
+    scope, path, content, version, highest_version, is_live, action,
+    created_at, updated_at, newest_at
+)
+SELECT 'user:' || s, 'notes/' || p, 'text', 3, 3, p % 10 > 0, 'modified', now(), now(), now()
+FROM generate_series(1, 50) AS s, generate_series(1, 200) AS p;
+INSERT INTO commonhold.document_versions (scope, path, version, action, content, created_at)
+SELECT 'user:' || s, 'notes/' || p, v, 'modified', 'text', now() - make_interval(mins => s * v)
+FROM generate_series(1, 20) AS s, generate_series(1, 200) AS p, generate_series(1, 5) AS v;
+INSERT INTO commonhold.document_redactions (scope, created_at, count)
+SELECT 'user:' || s % 100, now(), 1 FROM generate_series(1, 10000) AS s;
+INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)
+SELECT 'c-' || c, 100, now() FROM generate_series(1, 300) AS c;
+INSERT INTO commonhold.turns (conversation_id, turn, messages, created_at, search_text)
+SELECT
+    'c-' || c, t, '[]', now() - make_interval(secs => c * t),
+    md5(c::text || t::text) || ' common words of every turn '
+    || CASE WHEN c = 7 AND t = 7 THEN 'sextant' ELSE '' END
+FROM generate_series(1, 300) AS c, generate_series(1, 100) AS t;
+INSERT INTO commonhold.projections (conversation_id, turn, span, kind, text)
+SELECT 'c-' || c, t, 1, 'log', 'text'
+FROM generate_series(1, 300) AS c, generate_series(1, 100) AS t;
+INSERT INTO commonhold.turn_redactions (conversation_id, turns, created_at)
+SELECT 'c-' || c % 300, '{1}', now() FROM generate_series(1, 10000) AS c;
+INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)
+SELECT 'idle-' || c, 1, now() FROM generate_series(1, 10000) AS c;
+INSERT INTO commonhold.idempotency (client, key, created_at)
+SELECT 'client:a', k::text, now() FROM generate_series(1, 10000) AS k;
+"""
+STAMP = "'2026-01-01T00:00:00Z'::timestamptz"
+# Statement, its arguments as SQL, and the index it must read.
+HOT = [
+    ("select_document", "'user:1', 'notes/7'", "documents_live"),
+    ("write_document_at_version", f"'user:1', 'notes/7', 'x', null, {STAMP}, 3", "documents_pkey"),
+    ("delete_document", f"'user:1', 'notes/7', null, {STAMP}", "documents_pkey"),
+    ("lock_heads", "'user:1', '{notes/7}'", "documents_pkey"),
+    ("list_documents", "'user:1', 'notes/17', '', '\U0010ffff', 20", "documents_live"),
+    ("list_versions", "'user:1', 'notes/7', 100, 20", "document_versions_pkey"),
+    ("select_version", "'user:1', 'notes/7', 3", "document_versions_pkey"),
+    ("list_history", "'user:1', null, 20", "document_versions_by_time"),
+    (
+        "list_history_after",
+        f"'user:1', null, 20, {STAMP}, 'notes/7', 3",
+        "document_versions_by_time",
+    ),
+    (
+        "list_document_redactions",
+        "'user:1', null, 20, null, 9223372036854775807",
+        "document_redactions_by_time",
+    ),
+    ("list_turns", "'c-7', 50, 20", "turns_pkey"),
+    ("select_turn", "'c-7', 50", "turns_pkey"),
+    ("select_last_turn", "'c-7'", "conversations_pkey"),
+    ("list_projections", "'c-7', 50, 20", "projections_in_order"),
+    ("list_turn_redactions", "null, 20", "turn_redactions_by_time"),
+    ("list_turn_redactions_of", "null, 20, '{c-7}'", "turn_redactions_by_conversation"),
+    ("search_turns", "'%sextant%', '{%sextant%}', 50", "turns_search"),
+    ("search_turns", "'%common%', '{%common%}', 50", "turns_by_time"),
+    ("select_key", "'client:a', 'k'", "idempotency_pkey"),
+]
+
+
+@pytest.fixture
+async def conn(database_dsn: str) -> Any:
+    opened = await asyncpg.connect(database_dsn)
+    yield opened
+    await opened.close()
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+async def test_every_named_statement_is_prepared_by_the_database(conn: Any, name: str) -> None:
+    prepared = await conn.prepare(STATEMENTS[name])
+    assert prepared.get_query() == STATEMENTS[name]
+
+
+async def test_hot_statements_read_their_index_and_no_table_from_end_to_end(conn: Any) -> None:
+    await conn.execute(FILL)
+    # Also empties the pending lists of the trigram index, whose cost a plan counts.
+    await conn.execute("VACUUM ANALYZE")
+    faults = []
+    for name, arguments, index in HOT:
+        nodes = list(_nodes(await _plan(conn, STATEMENTS[name], arguments)))
+        scanned = {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
+        read = {node.get("Index Name") for node in nodes}
+        if scanned or index not in read:
+            faults.append(f"{name}({arguments}): reads {read - {None}}, scans {scanned}")
+    assert not faults, "\n".join(faults)
+
+
+def test_a_file_with_a_statement_missing_or_unused_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"missing .*'select_document'.*not declared .'stray'"):
+        in_record(DocumentStatements, "-- name: stray\nSELECT 1;\n")
+
+
+def test_a_repeated_statement_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="'twice' is defined twice"):
+        parse_statements("-- name: twice\nSELECT 1;\n-- name: twice\nSELECT 2;\n")
+
+
+def test_a_schema_name_outside_the_grammar_never_reaches_a_statement() -> None:
+    with pytest.raises(ConfigurationError, match="schema name"):
+        statements_in('x"; DROP TABLE documents; --')
+
+
+async def _plan(conn: Any, statement: str, arguments: str) -> dict[str, Any]:
+    """The plan for these very arguments, as the first executions of a statement are planned."""
+    await conn.execute(f"PREPARE probed AS {statement}")
+    try:
+        found = await conn.fetchval(f"EXPLAIN (FORMAT JSON) EXECUTE probed ({arguments})")
+    finally:
+        await conn.execute("DEALLOCATE probed")
+    plan: dict[str, Any] = json.loads(found)[0]["Plan"]
+    return plan
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from _nodes(child)
