@@ -7,6 +7,7 @@ The files name the default schema, so that they are SQL anyone can read, lint an
 import hashlib
 import re
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 import msgspec
 
@@ -34,9 +35,8 @@ def in_schema(sql: str, schema: str) -> str:
     return sql.replace("commonhold.", f'"{check_schema_name(schema)}".')
 
 
-def load_migrations() -> tuple[Migration, ...]:
+def load_migrations(folder: Traversable) -> tuple[Migration, ...]:
     """All steps in order; ValueError when the numbers have a gap, a repeat or two heads."""
-    folder = resources.files("commonhold.migrations").joinpath("versions")
     found = sorted(
         (_parse(entry.name, entry.read_text(encoding="utf-8")) for entry in folder.iterdir()),
         key=lambda migration: migration.version,
@@ -63,5 +63,5 @@ def _parse(file_name: str, sql: str) -> Migration:
     )
 
 
-MIGRATIONS = load_migrations()
+MIGRATIONS = load_migrations(resources.files("commonhold.migrations").joinpath("versions"))
 SCHEMA_VERSION = MIGRATIONS[-1].version
