@@ -49,13 +49,6 @@ def test_no_file_is_large() -> None:
     assert [path for path in tracked_files() if (ROOT / path).stat().st_size > MOST_BYTES] == []
 
 
-def test_no_lock_names_its_index() -> None:
-    assert "uv.lock" not in {path.name for path in tracked_files()}
-    assert [
-        path for path in TEXTS if path.startswith("requirements/") and "://" in TEXTS[path]
-    ] == []
-
-
 def test_long_files_are_the_excused_ones() -> None:
     long = {
         path

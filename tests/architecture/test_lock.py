@@ -1,0 +1,48 @@
+"""The lock: every file pins by hash, agrees with the others, and covers what members declare."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.repository import MEMBERS, ROOT, read_toml, tracked_files
+
+FILES = sorted((ROOT / "requirements").glob("*.txt"))
+PIN = re.compile(
+    r"^([a-z0-9-]+)==(\S+)(?: ;[^\\\n]*)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+",
+    re.MULTILINE,
+)
+REQUIREMENT = re.compile(r"^[a-z0-9]", re.MULTILINE)
+NAME = re.compile(r"^[A-Za-z0-9._-]+")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_requirement_is_pinned_by_hash(path: Path) -> None:
+    text = path.read_text()
+    assert len(REQUIREMENT.findall(text)) == len(PIN.findall(text)) > 0
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_says_nothing_about_where_packages_come_from(path: Path) -> None:
+    assert not re.search(r"://|--(?:extra-)?index-url|--find-links|file:", path.read_text())
+
+
+def test_what_is_deployed_is_what_was_tested() -> None:
+    tested = _pins(ROOT / "requirements/dev.txt")
+    deployed = [_pins(ROOT / f"requirements/{member.name}.txt") for member in MEMBERS]
+    assert [pins.items() - tested.items() for pins in deployed] == [set() for _ in MEMBERS]
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
+def test_a_members_file_covers_what_it_declares(member: Path) -> None:
+    declared = read_toml(member / "pyproject.toml")["project"]["dependencies"]
+    names = {match[0] for match in map(NAME.match, declared) if match} - {"commonhold"}
+    assert names <= _pins(ROOT / f"requirements/{member.name}.txt").keys()
+
+
+def test_no_lock_that_names_its_index_is_tracked() -> None:
+    assert "uv.lock" not in {path.name for path in tracked_files()}
+
+
+def _pins(path: Path) -> dict[str, str]:
+    return dict(PIN.findall(path.read_text()))
