@@ -8,7 +8,7 @@ STAMP := $(VENV)/.setup-done
 
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard services/*/pyproject.toml))
 MEMBER_FILES := $(wildcard services/*/pyproject.toml)
-SERVICES := $(notdir $(MEMBERS))
+SERVICES := $(filter-out core,$(notdir $(MEMBERS)))
 
 CODE := $(MEMBERS) $(wildcard tests bench examples)
 TYPED := $(wildcard services/*/src tests bench examples)
@@ -139,8 +139,8 @@ lock: $(BIN)/uv ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) -o requirements/uv.txt requirements/uv.in
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras -o requirements/dev.txt requirements/dev.in $(MEMBER_FILES)
 	@$(COMPILE) --constraint requirements/dev.txt -o requirements/build.txt requirements/build.in
-	@for service in $(SERVICES); do extra=; test $$service != core || extra='--extra cli'; \
-	  $(COMPILE) --constraint requirements/dev.txt $$extra -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
+	@for service in $(SERVICES); do \
+	  $(COMPILE) --constraint requirements/dev.txt -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
 
 $(BIN)/uv:
 	@$(PYTHON) -m venv $(VENV)
