@@ -1,0 +1,124 @@
+"""The reference repeats facts of the state service; each is compared with its source."""
+
+import re
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+
+from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
+from commonhold.ops.settings import KNOWN_NAMES, settings_of
+from commonhold_state.gates import REJECTIONS
+from commonhold_state.routes import LABELS, ROUTES
+from commonhold_state.settings import StateSettings
+from tests.support.markdown import REPOSITORY, literals, reference, section, tables
+
+STATE_README = REPOSITORY / "services/state/README.md"
+OWN_SETTING = re.compile(r"COMMONHOLD_\w+")
+OWN_METRIC = re.compile(r"commonhold_\w+")
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        "page",
+        [
+            section(reference("settings.md"), "1. State service"),
+            section(STATE_README.read_text(), "Settings"),
+        ],
+        ids=["settings.md", "services/state/README.md"],
+    )
+    def test_a_table_says_what_the_record_says(self, page: str) -> None:
+        assert next(iter(tables(page))) == _settings_table(StateSettings)
+
+    def test_every_known_name_is_described(self) -> None:
+        page = reference("settings.md")
+        described = {name for name in literals(page) if OWN_SETTING.fullmatch(name)}
+        assert described == KNOWN_NAMES
+
+
+def _settings_table(record: type[msgspec.Struct]) -> list[list[str]]:
+    settings = settings_of(record)
+    return [
+        [f"`{settings[field.name].name}`", _default(field), settings[field.name].meaning]
+        for field in msgspec.structs.fields(record)
+    ]
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    if field.default in ((), None):
+        return "unset"
+    value = field.default
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+class _Pool:
+    in_use = idle = waiting = 0
+    is_up = True
+
+
+class TestMetrics:
+    def test_the_table_has_every_metric_of_the_service_with_its_type_and_labels(self) -> None:
+        described = {
+            literals(row[0])[0]: (row[1], tuple(filter(None, row[2].split(", "))))
+            for row in next(iter(tables(reference("metrics.md"))))
+        }
+        assert described == _registered()
+
+    @pytest.mark.parametrize(
+        ("label", "values"),
+        [
+            ("reason of `commonhold_rejected_total`", REJECTIONS),
+            ("outcome", OUTCOMES),
+        ],
+    )
+    def test_the_values_of_a_label_are_listed(self, label: str, values: tuple[str, ...]) -> None:
+        _metrics, labels = tables(reference("metrics.md"))
+        listed = {row[0]: literals(row[1]) for row in labels}
+        assert listed[label] == list(values)
+
+
+def _registered() -> dict[str, tuple[str, tuple[str, ...]]]:
+    metrics = Metrics(version="0", revision="0")
+    pool: PoolGauges = _Pool()
+    metrics.watch_pool(pool)
+    metrics.watch_replays(lambda: 0)
+    metrics.count_conflict("version_mismatch")
+    http = metrics.http(service="state", routes=LABELS, reasons=REJECTIONS)
+    http.answered("/health", 200, started=0.0)
+    metrics.operations(["read"])
+    return dict(_families(metrics.registry))
+
+
+def _families(registry: CollectorRegistry) -> list[tuple[str, tuple[str, tuple[str, ...]]]]:
+    found = []
+    for family in registry.collect():
+        if OWN_METRIC.fullmatch(family.name):
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+            found.append((name, (family.type, tuple(_in_order(labels)))))
+    return found
+
+
+def _in_order(labels: set[str]) -> list[str]:
+    order = ["service", "operation", "route", "status", "reason", "outcome", "state"]
+    return sorted(labels, key=[*order, "version", "revision"].index)
+
+
+class TestRoutes:
+    def test_the_tables_have_every_route_and_no_other(self) -> None:
+        titles = ("6. Memory routes", "7. Conversation routes", "8. Store routes")
+        described = [
+            row[0]
+            for title in titles
+            for row in next(iter(tables(section(reference("wire.md"), title))))
+        ]
+        assert described == [route.path.removeprefix("/v1/") for route in ROUTES]
+
+    def test_the_mutating_routes_are_those_that_take_a_key(self) -> None:
+        page = section(reference("wire.md"), "14. Idempotency keys")
+        listed = re.search(r"on any mutating route \(([^)]*)\)", page)
+        assert listed is not None
+        mutating = [route.path.rpartition("/")[2] for route in ROUTES if route.mutates]
+        assert re.split(r", ", listed[1]) == mutating
