@@ -1,0 +1,92 @@
+"""PostgresStore passes every kit: directly, with one connection, and behind a pooler."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.conformance import (
+    ControlledClock,
+    ConversationStoreContract,
+    ErasureContract,
+    FrozenClock,
+    MemoryStoreContract,
+    SearchContract,
+)
+from tests.support.planting_postgres import PlantsInPostgres
+
+
+class Direct(PlantsInPostgres):
+    """Eight connections to the server itself."""
+
+    pool_size = 8
+
+    @pytest.fixture
+    def dsn(self, database_dsn: str) -> str:
+        return database_dsn
+
+    @pytest.fixture
+    async def store(self, dsn: str, clock: ControlledClock) -> AsyncIterator[PostgresStore]:
+        pool = await Pool.open(dsn, size=self.pool_size)
+        yield PostgresStore(pool, clock=clock)
+        await pool.close()
+
+
+class SingleConnection(Direct):
+    """A pool of one: whatever needs a second connection would wait for itself."""
+
+    pool_size = 1
+
+
+class BehindPooler(Direct):
+    """PgBouncer in transaction mode: nothing may live on a session."""
+
+    @pytest.fixture
+    def dsn(self, pgbouncer_dsn: str) -> str:
+        return pgbouncer_dsn
+
+
+class FrozenTime:
+    @pytest.fixture
+    def clock(self) -> ControlledClock:
+        return FrozenClock()
+
+
+class TestMemory(Direct, MemoryStoreContract):
+    pass
+
+
+class TestMemoryOnOneConnection(SingleConnection, MemoryStoreContract):
+    pass
+
+
+class TestMemoryBehindPooler(BehindPooler, MemoryStoreContract):
+    pass
+
+
+class TestConversations(Direct, ConversationStoreContract):
+    pass
+
+
+class TestConversationsOnOneConnection(SingleConnection, ConversationStoreContract):
+    pass
+
+
+class TestConversationsBehindPooler(BehindPooler, ConversationStoreContract):
+    pass
+
+
+class TestSearchOnEqualStamps(FrozenTime, Direct, SearchContract):
+    pass
+
+
+class TestErasure(Direct, ErasureContract):
+    pass
+
+
+class TestErasureOnOneConnection(SingleConnection, ErasureContract):
+    pass
+
+
+class TestErasureBehindPooler(BehindPooler, ErasureContract):
+    pass
