@@ -1,0 +1,99 @@
+"""`commonhold migrate`: bring a database to this release's schema.
+
+On argparse alone, so that a service image can run it without the shell's packages.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from commonhold.contract.errors import CommonholdError, ConfigurationError
+from commonhold.contract.ids import check_schema_name
+from commonhold.migrations import migrate, render_sql
+from commonhold.ops.settings import Secret, Setting, read_settings, schema_name, secret
+
+SUMMARY = "Bring a database to the schema of this release."
+_FAILED = 1
+_USAGE = 2
+
+
+class MigrateSettings(msgspec.Struct, frozen=True, kw_only=True):
+    migrate_dsn: Annotated[
+        Secret | None,
+        Setting("COMMONHOLD_MIGRATE_DSN", secret, "a role that owns the schema, past any pooler"),
+    ] = None
+    postgres_dsn: Annotated[
+        Secret | None, Setting("NEOSIAN_POSTGRES_DSN", secret, "the database")
+    ] = None
+    schema: Annotated[str, Setting("COMMONHOLD_SCHEMA", schema_name, "Postgres schema")] = (
+        "commonhold"
+    )
+
+    @property
+    def dsn(self) -> str:
+        chosen = self.migrate_dsn or self.postgres_dsn
+        if chosen is None:
+            raise ConfigurationError(
+                "set COMMONHOLD_MIGRATE_DSN or NEOSIAN_POSTGRES_DSN (or either with _FILE)"
+            )
+        return chosen.reveal()
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Returns the exit status: 2 for a wrong invocation, which opens nothing; 1 for a refusal."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        settings = read_settings(MigrateSettings, environment)
+        schema = check_schema_name(chosen.schema or settings.schema)
+        if chosen.print:
+            sys.stdout.write(render_sql(schema=schema))
+            return 0
+        dsn = settings.dsn
+    except ConfigurationError as error:
+        return _complain(error, status=_USAGE)
+    try:
+        asyncio.run(
+            migrate(
+                dsn,
+                schema=schema,
+                grant_to=chosen.grant_to,
+                allow_downtime=chosen.allow_downtime,
+                report=print,
+            )
+        )
+    except CommonholdError as error:
+        return _complain(error, status=_FAILED)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="commonhold migrate",
+        description=f"{SUMMARY} The database is named by COMMONHOLD_MIGRATE_DSN, else by "
+        "NEOSIAN_POSTGRES_DSN; the role must own the schema.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--print", action="store_true", help="print the SQL of all steps and touch no database"
+    )
+    parser.add_argument(
+        "--schema", metavar="NAME", help="Postgres schema (default: COMMONHOLD_SCHEMA, commonhold)"
+    )
+    parser.add_argument(
+        "--grant-to", metavar="ROLE", help="give the serving role what it needs and nothing else"
+    )
+    parser.add_argument(
+        "--allow-downtime",
+        action="store_true",
+        help="take steps that the release running now cannot work with",
+    )
+    return parser
+
+
+def _complain(error: CommonholdError, *, status: int) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return status

@@ -1,0 +1,94 @@
+"""The parts of `commonhold dev` that need no running service."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from commonhold.cli.dev import run_services, state_environment
+from commonhold.cli.errors import CommandError
+from commonhold.cli.folder_locks import FolderInUseError, FolderLock
+from commonhold.cli.local_folder import LocalFolder
+from commonhold.contract.errors import ConfigurationError
+from tests.support.ports import free_port
+
+DSN = "postgresql://commonhold:pw@127.0.0.1:1/commonhold"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LocalFolder:
+    return LocalFolder(tmp_path / ".commonhold")
+
+
+def environment(folder: LocalFolder, **given: str) -> dict[str, str]:
+    return state_environment(given, folder=folder, dsn=DSN)
+
+
+def test_the_service_gets_this_database_and_this_token(folder: LocalFolder) -> None:
+    made = environment(
+        folder,
+        NEOSIAN_POSTGRES_DSN="postgresql://other",
+        NEOSIAN_POSTGRES_DSN_FILE="/other",
+        NEOSIAN_SERVE_TOKEN="other",
+        NEOSIAN_SERVE_TOKEN_FILE="/other",
+        COMMONHOLD_MIGRATE_DSN="postgresql://other",
+    )
+    assert "other" not in " ".join(made.values())
+    assert made["NEOSIAN_POSTGRES_DSN"] == DSN
+    assert made["NEOSIAN_SERVE_TOKEN_FILE"] == str(folder.token_file)
+
+
+def test_settings_reach_the_service_and_nothing_else_does(folder: LocalFolder) -> None:
+    given = {
+        "COMMONHOLD_POOL_SIZE": "3",
+        "COMMONHOLD_TYPO": "x",
+        "NEOSIAN_SERVE_GRANTS": "/grants",
+        "PATH": "/bin",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "PYTHONPATH": "/elsewhere",
+    }
+    made = environment(folder, **given)
+    assert {name: made[name] for name in list(given)[:4]} == dict(list(given.items())[:4])
+    assert "AWS_SECRET_ACCESS_KEY" not in made
+    assert "PYTHONPATH" not in made
+
+
+def test_a_drain_of_the_users_choice_is_kept(folder: LocalFolder) -> None:
+    assert environment(folder)["COMMONHOLD_DRAIN_SECONDS"] == "5"
+    assert environment(folder, COMMONHOLD_DRAIN_SECONDS="9")["COMMONHOLD_DRAIN_SECONDS"] == "9"
+
+
+@pytest.mark.parametrize("name", ["COMMONHOLD_STATE_LISTEN", "COMMONHOLD_STATE_OPS_LISTEN"])
+def test_a_port_in_use_is_named_with_its_setting(folder: LocalFolder, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        listens = {
+            "COMMONHOLD_STATE_LISTEN": f"127.0.0.1:{free_port()}",
+            "COMMONHOLD_STATE_OPS_LISTEN": f"127.0.0.1:{free_port()}",
+            name: f"127.0.0.1:{port}",
+        }
+        with pytest.raises(CommandError) as refusal:
+            run_services(folder, listens, say=lambda _: None)
+    assert f"port {port} on 127.0.0.1 is in use" in str(refusal.value)
+    assert name in str(refusal.value)
+    assert not folder.postgres.exists()
+
+
+def test_a_second_run_of_the_folder_is_refused(folder: LocalFolder) -> None:
+    folder.make()
+    with FolderLock(folder.place), pytest.raises(FolderInUseError, match="stop that one first"):
+        run_services(folder, {}, say=lambda _: None)
+
+
+def test_a_bad_address_is_named_before_anything_is_made(folder: LocalFolder) -> None:
+    with pytest.raises(ConfigurationError, match="COMMONHOLD_STATE_LISTEN"):
+        run_services(folder, {"COMMONHOLD_STATE_LISTEN": "nowhere"}, say=lambda _: None)
+    assert not folder.place.exists()
+
+
+def test_settings_that_are_made_here_are_named_when_they_are_set(folder: LocalFolder) -> None:
+    said: list[str] = []
+    given = {"NEOSIAN_SERVE_TOKEN_FILE": "/x", "COMMONHOLD_STATE_LISTEN": "nowhere"}
+    with pytest.raises(ConfigurationError):
+        run_services(folder, given, say=said.append)
+    assert said == ["NEOSIAN_SERVE_TOKEN is set and not used here: this command makes its own"]
