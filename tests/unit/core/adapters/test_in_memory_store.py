@@ -8,7 +8,10 @@ from commonhold.conformance import (
     ConversationStoreContract,
     ErasureContract,
     FrozenClock,
+    GuardedContract,
     MemoryStoreContract,
+    PageableContract,
+    PortableContract,
     SearchContract,
 )
 from tests.support.planting import PlantsInMemory
@@ -35,4 +38,16 @@ class TestSearchOnEqualStamps(InMemorySubject, SearchContract):
 
 
 class TestErasure(InMemorySubject, ErasureContract):
+    pass
+
+
+class TestPages(InMemorySubject, PageableContract):
+    pass
+
+
+class TestPortability(InMemorySubject, PortableContract):
+    pass
+
+
+class TestKeys(InMemorySubject, GuardedContract):
     pass

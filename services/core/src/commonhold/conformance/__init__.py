@@ -7,7 +7,10 @@ kit whole or not at all: there is no flag to leave a test out.
 from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
 from commonhold.conformance.conversation import ConversationStoreContract
 from commonhold.conformance.erasure import ErasureContract
+from commonhold.conformance.guarding import GuardedContract
 from commonhold.conformance.memory import MemoryStoreContract
+from commonhold.conformance.paging import PageableContract
+from commonhold.conformance.portability import PortableContract
 from commonhold.conformance.search import SearchContract
 
 __all__ = [
@@ -16,7 +19,10 @@ __all__ = [
     "ConversationStoreContract",
     "ErasureContract",
     "FrozenClock",
+    "GuardedContract",
     "MemoryStoreContract",
+    "PageableContract",
+    "PortableContract",
     "SearchContract",
     "TickingClock",
 ]

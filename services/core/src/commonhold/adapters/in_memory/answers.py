@@ -5,9 +5,9 @@ nothing here but the digests, by which a guess of erased text could be confirmed
 (docs/reference/stores.md, section 12).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...] = ()
     version: int | None = None
     created_at: datetime | None = None
+    extra: Mapping[str, Any] = {}
     conversation_id: str | None = None
     turn: int | None = None
     count: int = 0

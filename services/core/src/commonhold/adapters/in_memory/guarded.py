@@ -170,28 +170,19 @@ class GuardedView:
         )
 
     def _tell_document(self, names: Names) -> MemoryDocument:
-        scope, path, number, created_at = (
-            names.scope,
-            names.paths[0],
-            names.version,
-            names.created_at,
-        )
-        if scope is None or number is None or created_at is None:
+        if names.scope is None or names.version is None or names.created_at is None:
             raise LookupError(f"the answer of {names.operation} names no version")
-        row = self._documents.version(scope, path, version=number)
-        live = self._documents.read(scope, path)
-        # No caller can set `extra`, so the one of the same document is the one answered.
-        same = live is not None and live.created_at == created_at
+        row = self._documents.version(names.scope, names.paths[0], version=names.version)
         return MemoryDocument(
-            scope=scope,
-            path=path,
+            scope=names.scope,
+            path=row.path,
             content=row.content,
             version=row.version,
-            created_at=created_at,
+            created_at=names.created_at,
             updated_at=row.created_at,
             actor=row.actor,
             redacted=row.redacted,
-            extra=live.extra if live is not None and same else {},
+            extra=names.extra,
         )
 
     def _tell_turn(self, names: Names) -> ConversationTurn:
@@ -207,6 +198,7 @@ def _document_names(made: MemoryDocument, *, operation: str, paths: tuple[str, .
         paths=paths,
         version=made.version,
         created_at=made.created_at,
+        extra=made.extra,
     )
 
 
