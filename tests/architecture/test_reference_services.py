@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
+from commonhold.cli.migrate import MigrateSettings
 from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
 from commonhold.ops.settings import KNOWN_NAMES, settings_of
 from commonhold_state.gates import REJECTIONS
@@ -29,6 +30,10 @@ class TestSettings:
     )
     def test_a_table_says_what_the_record_says(self, page: str) -> None:
         assert next(iter(tables(page))) == _settings_table(StateSettings)
+
+    def test_the_table_of_the_migration_says_what_its_record_says(self) -> None:
+        page = section(reference("settings.md"), "2. `commonhold migrate`")
+        assert next(iter(tables(page))) == _settings_table(MigrateSettings)
 
     def test_every_known_name_is_described(self) -> None:
         page = reference("settings.md")
