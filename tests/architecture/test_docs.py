@@ -1,11 +1,13 @@
 """The documentation holds together: links lead somewhere, and what is cited exists."""
 
 import re
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from tests.support.markdown import REFERENCE, REPOSITORY, anchors, headings, links, pages
+from tests.support.markdown import REFERENCE, REPOSITORY, anchors, headings, links, pages, section
 
 SOURCES = sorted(
     path
@@ -13,6 +15,7 @@ SOURCES = sorted(
     for path in REPOSITORY.glob(pattern)
     if path != Path(__file__)
 )
+MEMBERS = "services/*/pyproject.toml"
 CITATION = re.compile(
     r"(?<![\w/])(?:docs/reference/)?"
     r"(?P<page>grammar|stores|errors|wire|schema|settings|metrics|kits|cli)\.md\)?,"
@@ -83,6 +86,23 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
         r"(?:^|`)make ([a-z][a-z -]*?)(?=`|\s{2}|\n|$)", page.read_text(), re.MULTILINE
     )
     assert {target for command in named for target in command.split()} <= targets
+
+
+def test_every_dependency_of_a_member_is_among_the_chosen_parts() -> None:
+    page = (REPOSITORY / "docs/architecture.md").read_text()
+    parts = section(page, "7. Chosen parts")
+    members = [tomllib.loads(path.read_text()) for path in REPOSITORY.glob(MEMBERS)]
+    asked = [
+        requirement
+        for member in members
+        for requirement in (
+            *member["project"]["dependencies"],
+            *chain(*member["project"].get("optional-dependencies", {}).values()),
+        )
+    ]
+    names = {re.split(r"[^\w-]", requirement)[0] for requirement in asked} - {"commonhold"}
+    assert names
+    assert [name for name in sorted(names) if name not in parts] == []
 
 
 def test_every_decision_is_in_the_index() -> None:
