@@ -272,13 +272,13 @@ def _check_insertion(rows: Sequence[Row]) -> Iterator[Violation]:
 
 
 def _check_shown(case: _Case) -> Iterator[Violation]:
-    """No answer to a request made after an erasure shows a turn or projection it matched."""
-    for erasure in case.routed("redact_turns"):
-        if erasure.answer is None or not _takes_all(erasure.request):
+    """No answer to a request made after the erasures shows a turn or projection they blanked."""
+    erasures = [act.ended for act in case.routed("redact_turns") if act.may_have_happened]
+    hidden = {maker_of(turn["actor"]) for turn in case.state.turns if turn["redacted"]}
+    standing = {name for row in case.state.projections for name in secrets_in(row["text"])}
+    hidden |= {act.name for act in case.routed("append_projections")} - standing
+    for attempt in case.attempts:
+        if not isinstance(attempt.outcome, Answered) or attempt.began <= max(erasures, default=0):
             continue
-        erased = {act.name for act in case.acts.values() if act.ended < erasure.began}
-        for attempt in case.attempts:
-            if attempt.began <= erasure.ended or not isinstance(attempt.outcome, Answered):
-                continue
-            if shown := erased & secrets_in(attempt.outcome.answer):
-                yield Violation("content_shown", attempt.name, f"{sorted(shown)}")
+        if shown := hidden & secrets_in(attempt.outcome.answer):
+            yield Violation("content_shown", attempt.name, f"{sorted(shown)}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from commonhold.contract.documents import MemoryRedaction, MemoryVersion
-from tests.support.histories.records import Act, Answered, Attempt, Violation
+from tests.support.histories.records import FOREVER, Act, Answered, Attempt, Violation
 from tests.support.histories.timelines import ScopeTimelines, Timeline, maker_of
 
 SECRET = re.compile(r"secret-([A-Za-z0-9]+)")
@@ -73,19 +73,31 @@ def _check_copies(
     for row in timeline.rows:
         if row.redacted or not timelines.is_copy_of_blank(timeline.path, row):
             continue
-        maker = timelines.acts.get(maker_of(row.actor))
-        before = [
-            act
-            for act in erasures
-            if maker is not None
-            and act.answer
-            and act.answer["count"]
-            and act.ended < maker.began
-            and act.request.get("path") in {None, maker.request.get("src")}
-        ]
-        if row.action == "deleted" or before:
+        if row.action == "deleted" or _was_erased_before(timelines, timeline, row, erasures):
             where = f"{timeline.path}@{row.version}"
             yield Violation("erasure_missed", where, f"{row} copies a blank one")
+
+
+def _was_erased_before(
+    timelines: ScopeTimelines,
+    timeline: Timeline,
+    row: MemoryVersion,
+    erasures: Sequence[Act],
+) -> bool:
+    """Whether some erasure came after what the row copies and before the copying."""
+    source = timelines.source_of(timeline.path, row)
+    copier = timelines.acts.get(maker_of(row.actor))
+    if source is None or copier is None:
+        return False
+    original = timelines.paths[source[0]].rows[source[1] - 1]
+    writer = timelines.acts.get(maker_of(original.actor))
+    return any(
+        writer is not None
+        and writer.ended < act.began
+        and act.ended < copier.began
+        and act.request.get("path") in {None, source[0]}
+        for act in erasures
+    )
 
 
 def _check_whole(timelines: ScopeTimelines, erasure: Act) -> Iterator[Violation]:
@@ -117,25 +129,38 @@ def _check_trail(erasures: Sequence[Act], trail: Sequence[MemoryRedaction]) -> I
 def _check_shown(
     timelines: ScopeTimelines, attempts: Sequence[Attempt], erasures: Sequence[Act]
 ) -> Iterator[Violation]:
-    """No answer to a request made after an erasure shows what was written before it."""
-    copied = any(act.route == "memory/rename" for act in timelines.acts.values())
+    """No answer to a request made after the erasures shows what they blanked."""
+    hidden_since = _hidden_since(timelines, erasures)
     for attempt in attempts:
         if not isinstance(attempt.outcome, Answered):
             continue
         for name in secrets_in(attempt.outcome.answer):
-            writer = timelines.acts.get(name)
-            if writer is not None and any(
-                _covers(act, writer, copied=copied) and act.ended < attempt.began
-                for act in erasures
-            ):
+            if hidden_since.get(name, FOREVER) < attempt.began:
                 yield Violation("content_shown", attempt.name, f"{attempt}")
 
 
-def _covers(erasure: Act, writer: Act, *, copied: bool) -> bool:
-    """A copy at another path outlives the erasure of its source's path."""
-    path = erasure.request.get("path")
-    reached = path is None or (path == writer.request.get("path") and not copied)
-    return reached and writer.ended < erasure.began and erasure.answer is not None
+def _hidden_since(timelines: ScopeTimelines, erasures: Sequence[Act]) -> dict[str, int]:
+    """When each act's content was surely gone from every answer.
+
+    Without renames a blank row tells that one of the erasures reaching it blanked it. A copy
+    at another path outlives the erasure of its source, so with renames only an erasure of the
+    whole scope counts, and only for acts that had ended before it.
+    """
+    whole = [act for act in erasures if act.request.get("path") is None]
+    if any(act.route == "memory/rename" for act in timelines.acts.values()):
+        return {
+            name: min(act.ended for act in whole if writer.ended < act.began)
+            for name, writer in timelines.acts.items()
+            if any(writer.ended < act.began for act in whole)
+        }
+    return {
+        maker_of(row.actor): max(
+            (act.ended for act in erasures if act.request.get("path") in {None, timeline.path}),
+            default=FOREVER,
+        )
+        for timeline, row in timelines.rows()
+        if row.redacted and row.action != "deleted"
+    }
 
 
 def secrets_in(document: object) -> set[str]:
