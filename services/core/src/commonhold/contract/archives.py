@@ -4,8 +4,9 @@ Types are the wire's business; these are the rules over whole units, the same fo
 store: numbers, redacted rows, repeats, and the grammars of the names inside.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
+from commonhold.contract.clock import require_aware
 from commonhold.contract.documents import VERSION_ACTIONS, ScopeArchive
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id, check_path, check_scope
 from commonhold.contract.turns import ConversationArchive, ConversationTurn
@@ -16,6 +17,10 @@ def check_scope_archive(archive: ScopeArchive) -> None:
     for document in archive.documents:
         _require_number(document.version, at_least=1, name="version")
         _require_blank(document.content, redacted=document.redacted, what="document")
+        if not isinstance(document.extra, Mapping):
+            raise ValueError("parameter 'extra' must be an object")
+        require_aware(document.created_at, name="created_at")
+        require_aware(document.updated_at, name="updated_at")
     for version in archive.versions:
         _require_number(version.version, at_least=1, name="version")
         if version.action not in VERSION_ACTIONS:
@@ -23,8 +28,10 @@ def check_scope_archive(archive: ScopeArchive) -> None:
                 f"parameter 'action' must be one of {list(VERSION_ACTIONS)}, got {version.action!r}"
             )
         _require_blank(version.content, redacted=version.redacted, what="version")
+        require_aware(version.created_at, name="created_at")
     for act in archive.redactions:
         _require_number(act.count, at_least=0, name="count")
+        require_aware(act.created_at, name="created_at")
     _require_distinct((document.path for document in archive.documents), "document path")
     _require_distinct(((row.path, row.version) for row in archive.versions), "version")
     check_scope(archive.scope)
@@ -37,6 +44,7 @@ def check_conversation_archive(archive: ConversationArchive) -> None:
     for turn in archive.turns:
         _require_number(turn.turn, at_least=1, name="turn")
         _require_messages(turn)
+        require_aware(turn.created_at, name="created_at")
     _require_distinct((turn.turn for turn in archive.turns), "turn")
     for entry in archive.projections:
         _require_number(entry.turn, at_least=1, name="turn")
@@ -45,6 +53,7 @@ def check_conversation_archive(archive: ConversationArchive) -> None:
             raise ValueError("parameter 'turns' must name turn numbers from 1")
         for number in act.turns:
             _require_number(number, at_least=1, name="turns")
+        require_aware(act.created_at, name="created_at")
     check_conversation_id(archive.conversation_id)
 
 

@@ -1,7 +1,5 @@
 """Archives as they land: checked, in stored order, stamps in UTC, under the unit's own name."""
 
-from collections.abc import Mapping
-
 import msgspec
 
 from commonhold.contract.archives import check_conversation_archive, check_scope_archive
@@ -50,8 +48,6 @@ def landed_conversation(archive: ConversationArchive) -> ConversationArchive:
 
 
 def _document(row: MemoryDocument, *, scope: str) -> MemoryDocument:
-    if not isinstance(row.extra, Mapping):
-        raise ValueError("parameter 'extra' must be an object")
     return msgspec.structs.replace(
         row,
         scope=scope,

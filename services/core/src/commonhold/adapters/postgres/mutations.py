@@ -120,7 +120,8 @@ class PostgresMutations:
             check_path(path)
         _check_actor_text(actor)
         return await self._run(
-            Subject(operation="redact", scope=scope, path=path),
+            # A digest of no content needs no forgetting, least of all by its own redaction.
+            Subject(operation="redact"),
             lambda conn: self._documents.redact(conn, scope, path=path, actor=actor),
         )
 
@@ -172,7 +173,7 @@ class PostgresMutations:
         checks.selectors(through, turns)
         _check_actor_text(actor)
         return await self._run(
-            Subject(operation="redact_turns", conversation_id=conversation_id),
+            Subject(operation="redact_turns"),
             lambda conn: self._turns.redact(
                 conn, conversation_id, through=through, turns=turns, actor=actor
             ),

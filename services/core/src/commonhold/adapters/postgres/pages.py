@@ -29,7 +29,7 @@ class Pages:
         self, conn: Connection, scope: str, *, prefix: str, after: ListPosition | None, limit: int
     ) -> Page[MemoryEntry]:
         found = await self._documents.list_documents(
-            conn, scope, prefix=prefix, after=after.path if after else "", limit=limit + 1
+            conn, scope, prefix=prefix, after=after.path if after else "", limit=_one_more(limit)
         )
         return page_of(found, limit=limit, position=lambda row: ListPosition(row.path))
 
@@ -47,7 +47,7 @@ class Pages:
             scope,
             path,
             before=before.version if before else LARGEST_BIGINT,
-            limit=limit + 1,
+            limit=_one_more(limit),
         )
         return page_of(found, limit=limit, position=lambda row: VersionsPosition(row.version))
 
@@ -61,13 +61,13 @@ class Pages:
         limit: int,
     ) -> Page[MemoryVersion]:
         if after is None:
-            found = await self._documents.history(conn, scope, since=since, limit=limit + 1)
+            found = await self._documents.history(conn, scope, since=since, limit=_one_more(limit))
         else:
             found = await self._documents.history_after(
                 conn,
                 scope,
                 since=since,
-                limit=limit + 1,
+                limit=_one_more(limit),
                 position=(from_microseconds(after.created_at), after.path, after.version),
             )
         return page_of(found, limit=limit, position=_history_position)
@@ -83,7 +83,7 @@ class Pages:
     ) -> Page[MemoryRedaction]:
         before = (None, LARGEST_BIGINT) if after is None else _trail_key(after)
         found = await self._documents.redactions(
-            conn, scope, since=since, limit=limit + 1, before=before
+            conn, scope, since=since, limit=_one_more(limit), before=before
         )
         acts = tuple(act for _row, act in found[:limit])
         if len(found) <= limit:
@@ -99,3 +99,8 @@ def _history_position(row: MemoryVersion) -> HistoryPosition:
 
 def _trail_key(position: TrailPosition) -> tuple[datetime, int]:
     return from_microseconds(position.created_at), position.row
+
+
+def _one_more(limit: int) -> int:
+    """The row that tells whether a page follows; no column counts further anyway."""
+    return min(limit, LARGEST_BIGINT - 1) + 1
