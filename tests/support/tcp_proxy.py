@@ -17,6 +17,7 @@ class TcpProxy:
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._writers: set[asyncio.StreamWriter] = set()
+        self._clients: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.refusing = False
         self.address = ""
@@ -32,12 +33,18 @@ class TcpProxy:
         for writer in self._writers:
             writer.transport.abort()
 
+    def say(self, data: bytes) -> None:
+        """Send to every client what its server did not say."""
+        for client in self._clients:
+            client.write(data)
+
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refusing:
             writer.transport.abort()
             return
         upstream_reader, upstream_writer = await asyncio.open_connection(self._host, self._port)
         self._writers |= {writer, upstream_writer}
+        self._clients.add(writer)
         for source, sink in ((reader, upstream_writer), (upstream_reader, writer)):
             task = asyncio.create_task(self._pump(source, sink))
             self._tasks.add(task)
@@ -51,6 +58,7 @@ class TcpProxy:
                 await sink.drain()
         sink.close()
         self._writers.discard(sink)
+        self._clients.discard(sink)
 
     async def close(self) -> None:
         self.cut()

@@ -116,6 +116,26 @@ async def test_a_connection_the_server_ended_is_replaced(database_dsn: str) -> N
     await pool.close()
 
 
+async def test_a_connection_whose_server_said_goodbye_is_replaced(database_dsn: str) -> None:
+    """The goodbye may come well before the end of the connection."""
+    fields = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0"
+    goodbye = b"E" + (len(fields) + 4).to_bytes(4) + fields
+    async with proxy_to(database_dsn) as (proxy, dsn):
+        pool = await Pool.open(dsn, size=1)
+        async with pool.connection() as conn:
+            assert not conn.is_closed()
+        proxy.say(goodbye)
+        # Loopback has delivered it when `say` returns; these turns of the loop read it.
+        for _ in range(3):
+            await asyncio.sleep(0)
+        with pytest.raises(StoreUnavailableError):
+            async with pool.connection() as same:
+                await same.fetchval("SELECT 1")
+        async with pool.connection() as fresh:
+            assert await fresh.fetchval("SELECT 1") == 1
+        await pool.close()
+
+
 async def test_an_absent_database_refuses_at_once_and_is_found_when_it_comes(
     database_dsn: str,
 ) -> None:

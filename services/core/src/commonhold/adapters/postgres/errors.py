@@ -25,6 +25,8 @@ def translate(error: Exception) -> Exception:
         if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
             return StoreUnavailableError(f"the database answered {state}")
         return StatementDefectError(f"SQLSTATE {state}: {error}")
+    if isinstance(error, asyncpg.InternalClientError):
+        return StoreUnavailableError("the connection was lost")
     if isinstance(error, asyncpg.InterfaceError) and not isinstance(error, ValueError):
         return StoreUnavailableError("the connection was lost")
     if isinstance(error, OSError | TimeoutError):

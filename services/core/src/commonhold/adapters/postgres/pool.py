@@ -27,7 +27,13 @@ from commonhold.migrations.connections import Connection
 # A caller that opens a connection to a server that has gone silent is answered by then.
 CONNECT_TIMEOUT_SECONDS = 2.0
 
-DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 
 
 class Pool:
@@ -157,7 +163,7 @@ class Pool:
         self._idle.append(conn)
 
     def discard(self, conn: Connection) -> None:
-        """End a connection whose state is unknown, because its caller was cancelled."""
+        """End a connection whose state is unknown."""
         conn.terminate()
         self.release(conn)
 
@@ -258,7 +264,12 @@ class Lease:
         if isinstance(error, asyncio.CancelledError):
             self._pool.discard(self._conn)
             return
-        self._pool.release(self._conn)
+        if isinstance(error, asyncpg.InternalClientError):
+            # A server that stops says so first: until its goodbye is followed by the end of the
+            # connection, the driver takes it for open and fails whatever is sent on it.
+            self._pool.discard(self._conn)
+        else:
+            self._pool.release(self._conn)
         if isinstance(error, DRIVER_ERRORS):
             raise translate(error) from error
 
