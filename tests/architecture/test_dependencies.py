@@ -12,9 +12,11 @@ FIRST_PARTY = {"commonhold", "commonhold_state"}
 HOMES = {
     "aiohttp": ("commonhold_state",),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
+    "cyclopts": ("commonhold.cli.shell",),
     "msgspec": ("commonhold", "commonhold_state"),
     "prometheus_client": ("commonhold.ops", "commonhold_state.ops_listener"),
     "pytest": ("commonhold.conformance",),
+    "rich": ("commonhold.cli.demo",),
     "structlog": ("commonhold.ops", "commonhold_state"),
     "uvloop": ("commonhold_state.__main__",),
 }

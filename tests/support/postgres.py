@@ -4,20 +4,23 @@ import asyncio
 import contextlib
 import os
 import secrets
+import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
 import msgspec
 from testcontainers.community.postgres import PostgresContainer
 
+from commonhold.cli import local_postgres
 from commonhold.migrations.runner import migrate
-from tests.support.embedded import embedded_postgres_dsn
 from tests.support.engine import engine_answers, obtain_image, owner_labels
 
 IMAGE = "postgres:17"
 DATA_DIRECTORY = "/var/lib/postgresql/data"
+SETTINGS = {"fsync": "off", "max_connections": "300"}
 URL_VARIABLE = "TEST_DATABASE_URL"
 
 
@@ -38,7 +41,7 @@ def start_postgres(kind: str) -> Iterator[PostgresServer]:
             with _container() as container:
                 yield PostgresServer(dsn=container.get_connection_url(), kind=kind)
         case _:
-            with embedded_postgres_dsn() as dsn:
+            with _embedded() as dsn:
                 yield PostgresServer(dsn=dsn, kind=kind)
 
 
@@ -62,11 +65,23 @@ def _container() -> PostgresContainer:
         )
         .with_kwargs(labels=owner_labels())
         .with_tmpfs_mount(DATA_DIRECTORY)
-        .with_command("-c fsync=off -c max_connections=300")
+        .with_command([part for setting in SETTINGS.items() for part in ("-c", "=".join(setting))])
     )
     # The engine takes an address beside the port; without one it would listen on every interface.
     container.ports["5432/tcp"] = ("127.0.0.1", None)  # type: ignore[assignment]
     return container
+
+
+@contextlib.contextmanager
+def _embedded() -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="commonhold-tests-") as name:
+        folder = Path(name)
+        # The server of a run by root is another user's, who must get to its data.
+        folder.chmod(0o755)
+        with local_postgres.start(
+            folder / "postgres", settings=SETTINGS, system_folder=folder / "system"
+        ) as server:
+            yield server.dsn
 
 
 @contextlib.asynccontextmanager
