@@ -1,5 +1,6 @@
 """Waiting for processes that are not our children."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,3 +26,17 @@ def has_ended(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return status.rpartition(")")[2].split()[0] in "ZX"
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below this one, nearest first."""
+    below: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                below.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [pid]
+    for parent in found:
+        found.extend(below.get(parent, []))
+    return found[1:]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
@@ -41,7 +42,6 @@ from commonhold.ops.settings import read_text
 _TOKEN = "NEOSIAN_CLIENT_TOKEN"  # noqa: S105 - a variable's name
 _ACTOR = "demo:tour"
 _PLAIN_WIDTH = 110
-_PREVIEW = 48
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -221,15 +221,17 @@ class Demo:
         self._title(f"The ledger of {path}")
         versions = self._versions(path)
         _check(versions[0].version == newest, "the ledger starts with the newest")
-        table = Table("version", "action", "actor", "created_at", "redacted", "content")
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+        for heading in ("version", "action", "at", "by"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("last line", no_wrap=True, overflow="ellipsis")
         for version in versions:
             table.add_row(
-                str(version.version),
+                f"v{version.version}",
                 version.action,
+                f"{version.created_at:%H:%M:%S.%f}",
                 version.actor or "",
-                format_timestamp(version.created_at),
-                "yes" if version.redacted else "no",
-                _preview(version.content),
+                version.content.rstrip().rpartition("\n")[2],
             )
         self._console.print(table, soft_wrap=False)
 
@@ -331,12 +333,6 @@ def _present(document: MemoryDocument | None) -> MemoryDocument:
     if document is None:
         raise CommandError("the service did not do what it should: a document is not there")
     return document
-
-
-def _preview(content: str) -> str:
-    """The end of a text, where this run's edits are."""
-    last = content.rstrip().rpartition("\n")[2]
-    return last if len(last) <= _PREVIEW else f"{last[: _PREVIEW - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _shown(file: Path) -> str:

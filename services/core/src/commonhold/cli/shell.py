@@ -67,6 +67,10 @@ def main(arguments: Sequence[str]) -> int:
     except CommonholdError as error:
         print(f"error: {error}", file=sys.stderr)
         return _FAILED
+    except OSError as error:
+        # A folder of another user, a full disk: the system's own words say it.
+        print(f"error: {error.strerror or error}: {error.filename}", file=sys.stderr)
+        return _FAILED
     except KeyboardInterrupt:
         return _INTERRUPTED
     return status if isinstance(status, int) else 0

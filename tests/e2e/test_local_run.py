@@ -1,0 +1,263 @@
+"""`commonhold dev` from outside: a first request as printed, and nothing left behind."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonhold.cli.children import SystemUser
+from tests.support.local_runs import (
+    LocalRun,
+    local_run,
+    on_a_terminal,
+    open_clone,
+    paste,
+    wait_until_all_ended,
+)
+from tests.support.processes import descendants
+
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
+CTRL_C = b"\x03"
+SECONDS_AFTER_A_KILL = 10.0
+
+
+@pytest.fixture(scope="module")
+def used_clone() -> Iterator[Path]:
+    """A clone in which a run has stored the printed document and ended."""
+    with open_clone() as clone:
+        with local_run(clone) as run:
+            paste(run.wait_until_up().commands[0])
+            assert run.end() == 0
+        yield clone
+
+
+@pytest.fixture
+def clone(used_clone: Path) -> Iterator[Path]:
+    """A copy of it: quicker than a first start."""
+    with open_clone() as clone:
+        subprocess.run(["cp", "-a", used_clone / ".commonhold", clone], check=True)
+        yield clone
+
+
+def stored(run: LocalRun) -> str:
+    """What the second printed line shows."""
+    document = json.loads(paste(run.commands[1]))["document"]
+    return str(document["content"])
+
+
+def test_the_printed_lines_write_and_read_a_document() -> None:
+    with open_clone() as clone, local_run(clone) as run:
+        write, read = run.wait_until_up().commands
+        written = json.loads(paste(write))["document"]
+        assert written["version"] == 1
+        assert written["content"] == "Remember the milk."
+        assert json.loads(paste(read))["document"] == written
+        assert f"http://127.0.0.1:{run.port}" in run.output
+
+
+def test_the_token_is_printed_kept_closed_and_used_again(clone: Path) -> None:
+    token_file = clone / ".commonhold" / "token"
+    token = token_file.read_text().strip()
+    with local_run(clone) as run:
+        run.wait_until_up()
+        assert token in run.output
+        assert str(token_file) in run.output
+        assert token_file.read_text().strip() == token
+        assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
+        refused = paste(run.commands[1].replace("/token)", "/token)x"))
+        assert refused.strip() == "unauthorized"
+
+
+def test_ctrl_c_on_a_terminal_stops_all_of_it_and_keeps_the_data(clone: Path) -> None:
+    with local_run(clone, prefix=on_a_terminal()) as run:
+        run.wait_until_up()
+        processes = run.processes()
+        assert len(processes) > 5
+        assert run.process.stdin is not None
+        run.process.stdin.write(CTRL_C)
+        run.process.stdin.flush()
+        assert run.wait_for_status() == 0
+        wait_until_all_ended(processes, seconds=1)
+        assert not (clone / ".commonhold" / "run.json").exists()
+        assert not (clone / ".commonhold" / "postgres" / "data" / "postmaster.pid").exists()
+        assert "Traceback" not in run.output
+    with local_run(clone) as run:
+        assert stored(run.wait_until_up()) == "Remember the milk."
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_ways_to_ask_stop_all_of_it_too(clone: Path, number: signal.Signals) -> None:
+    with local_run(clone) as run:
+        processes = run.wait_until_up().processes()
+        run.process.send_signal(number)
+        assert run.wait_for_status() == 0
+        wait_until_all_ended(processes, seconds=1)
+
+
+def test_it_can_be_stopped_while_it_starts() -> None:
+    with open_clone() as clone, local_run(clone) as run:
+        run.wait_until_says("starting Postgres")
+        processes = run.processes()
+        assert run.end() == 0
+        wait_until_all_ended(processes)
+
+
+@LINUX_ONLY
+def test_a_kill_takes_every_child_along_and_the_next_start_works(clone: Path) -> None:
+    with local_run(clone) as run:
+        processes = run.wait_until_up().processes()
+        run.process.kill()
+        wait_until_all_ended(processes, seconds=SECONDS_AFTER_A_KILL)
+        log = clone / ".commonhold" / "logs" / "postgres.log"
+        assert "database system is shut down" in log.read_text()
+    with local_run(clone) as run:
+        assert stored(run.wait_until_up()) == "Remember the milk."
+
+
+@LINUX_ONLY
+def test_a_start_right_after_a_kill_waits_for_what_is_still_ending(clone: Path) -> None:
+    with local_run(clone) as killed:
+        listens = {"COMMONHOLD_STATE_LISTEN": f"127.0.0.1:{killed.port}"}
+        killed.wait_until_up().process.kill()
+        with local_run(clone, environment=listens) as run:
+            assert stored(run.wait_until_up()) == "Remember the milk."
+
+
+@LINUX_ONLY
+def test_a_kill_while_it_starts_leaves_nothing_either() -> None:
+    with open_clone() as clone:
+        with local_run(clone) as run:
+            run.wait_until_says("making a Postgres cluster")
+            processes = run.processes()
+            run.process.kill()
+            wait_until_all_ended(processes, seconds=SECONDS_AFTER_A_KILL)
+        with local_run(clone) as run:
+            paste(run.wait_until_up().commands[0])
+            assert stored(run) == "Remember the milk."
+
+
+def test_a_second_run_is_refused_and_the_first_goes_on(clone: Path) -> None:
+    with local_run(clone) as first:
+        first.wait_until_up()
+        with local_run(clone) as second:
+            assert second.wait_for_status() == 1
+            assert f"in use by another process (pid {first.process.pid})" in second.output
+            assert "Traceback" not in second.output
+        assert stored(first) == "Remember the milk."
+
+
+@pytest.mark.parametrize("name", ["COMMONHOLD_STATE_LISTEN", "COMMONHOLD_STATE_OPS_LISTEN"])
+def test_a_port_in_use_stops_the_start_by_name(clone: Path, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with local_run(clone, environment={name: f"127.0.0.1:{port}"}) as run:
+            assert run.wait_for_status() == 1
+            assert f"port {port} on 127.0.0.1 is in use" in run.output
+            assert name in run.output
+
+
+@pytest.mark.parametrize("part", ["commonhold_state", "postgres"])
+def test_a_part_that_dies_stops_everything_and_shows_its_last_lines(clone: Path, part: str) -> None:
+    with local_run(clone) as run:
+        processes = run.wait_until_up().processes()
+        os.kill(find(run, part), signal.SIGKILL)
+        assert run.wait_for_status() == 1
+        wait_until_all_ended(processes, seconds=5)
+        name = "postgres" if part == "postgres" else "the state service"
+        assert f"{name} ended by signal 9; the last lines of" in run.output
+        last = run.output.rstrip().splitlines()[-1]
+        log = (
+            clone / ".commonhold" / "logs" / f"{'postgres' if part == 'postgres' else 'state'}.log"
+        )
+        assert last in log.read_text()
+
+
+def find(run: LocalRun, part: str) -> int:
+    """The child of the run whose command line names the part."""
+    for pid in descendants(run.process.pid):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if part.encode() in words or words[0].endswith(f"/{part}".encode()):
+            return pid
+    raise AssertionError(f"{part} does not run")
+
+
+def test_a_setting_that_the_service_refuses_stops_the_start_with_its_words(clone: Path) -> None:
+    with local_run(clone, environment={"NEOSIAN_SERVE_GRANTS": "/grants"}) as run:
+        assert run.wait_for_status() == 1
+        assert "the state service ended with status 2" in run.output
+        assert "NEOSIAN_SERVE_GRANTS" in run.output
+
+
+def test_an_unknown_setting_stops_the_start_before_anything_is_made() -> None:
+    with open_clone() as clone, local_run(clone, environment={"COMMONHOLD_TYPO": "1"}) as run:
+        assert run.wait_for_status() == 2
+        assert "COMMONHOLD_TYPO" in run.output
+        assert not (clone / ".commonhold").exists()
+
+
+@ROOT_ONLY
+def test_root_in_a_folder_that_only_root_can_enter_keeps_the_data_elsewhere() -> None:
+    with open_clone() as clone:
+        clone.chmod(0o700)
+        elsewhere = None
+        try:
+            for first in (True, False):
+                with local_run(clone) as run:
+                    run.wait_until_up()
+                    said = re.search(r"the data is in (\S+)", run.output)
+                    assert said is not None
+                    elsewhere = Path(said.group(1))
+                    assert (elsewhere / "data" / "PG_VERSION").exists()
+                    assert stat.S_IMODE(clone.stat().st_mode) == 0o700
+                    if first:
+                        paste(run.commands[0])
+                    assert stored(run) == "Remember the milk."
+                    assert run.end() == 0
+        finally:
+            if elsewhere is not None:
+                shutil.rmtree(elsewhere)
+
+
+@ROOT_ONLY
+def test_an_unprivileged_user_runs_all_of_it_under_its_own_name() -> None:
+    user = SystemUser.named("nobody")
+    with open_clone() as clone:
+        os.chown(clone, user.uid, user.gid)
+        with local_run(clone, prefix=as_user(user)) as run:
+            processes = run.wait_until_up().processes()
+            owners = {Path(f"/proc/{pid}").stat().st_uid for pid in processes}
+            assert owners == {user.uid}
+            paste(run.commands[0])
+            assert stored(run) == "Remember the milk."
+            assert run.end() == 0
+            wait_until_all_ended(processes, seconds=1)
+
+
+@ROOT_ONLY
+def test_a_folder_of_another_user_is_refused_by_name(clone: Path) -> None:
+    with local_run(clone, prefix=as_user(SystemUser.named("nobody"))) as run:
+        assert run.wait_for_status() == 1
+        assert run.output == f"error: Permission denied: {clone}/.commonhold/lock\n"
+
+
+def as_user(user: SystemUser) -> tuple[str, ...]:
+    """Another user who may still read the interpreter, wherever root has put it."""
+    return (
+        "setpriv",
+        f"--reuid={user.uid}",
+        f"--regid={user.gid}",
+        "--clear-groups",
+        "--inh-caps=-all,+dac_read_search",
+        "--ambient-caps=-all,+dac_read_search",
+        "--bounding-set=-all,+dac_read_search",
+    )
