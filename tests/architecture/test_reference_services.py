@@ -12,9 +12,11 @@ from commonhold.ops.settings import KNOWN_NAMES, settings_of
 from commonhold_state.gates import REJECTIONS
 from commonhold_state.routes import LABELS, ROUTES
 from commonhold_state.settings import StateSettings
+from tests.support.goldens.bodies import PARAMETERS
 from tests.support.markdown import REPOSITORY, literals, reference, section, tables
 
 STATE_README = REPOSITORY / "services/state/README.md"
+PARAMETER = re.compile(r"(\w+)(?: (?:str|int|list of \w+))?([!?])")
 OWN_SETTING = re.compile(r"COMMONHOLD_\w+")
 OWN_METRIC = re.compile(r"commonhold_\w+")
 
@@ -113,13 +115,14 @@ def _in_order(labels: set[str]) -> list[str]:
 
 class TestRoutes:
     def test_the_tables_have_every_route_and_no_other(self) -> None:
-        titles = ("6. Memory routes", "7. Conversation routes", "8. Store routes")
-        described = [
-            row[0]
-            for title in titles
-            for row in next(iter(tables(section(reference("wire.md"), title))))
-        ]
+        described = [row[0] for row in _route_rows()]
         assert described == [route.path.removeprefix("/v1/") for route in ROUTES]
+
+    @pytest.mark.parametrize("route", PARAMETERS)
+    def test_the_parameters_of_a_route_are_those_that_are_typed(self, route: str) -> None:
+        listed = PARAMETER.findall(_row_of(route)[1])
+        expected = [(name, "!" if required else "?") for name, _, required in PARAMETERS[route]]
+        assert listed == expected
 
     def test_the_mutating_routes_are_those_that_take_a_key(self) -> None:
         page = section(reference("wire.md"), "14. Idempotency keys")
@@ -127,3 +130,14 @@ class TestRoutes:
         assert listed is not None
         mutating = [route.path.rpartition("/")[2] for route in ROUTES if route.mutates]
         assert re.split(r", ", listed[1]) == mutating
+
+
+def _route_rows() -> list[list[str]]:
+    titles = ("6. Memory routes", "7. Conversation routes", "8. Store routes")
+    return [
+        row for title in titles for row in next(iter(tables(section(reference("wire.md"), title))))
+    ]
+
+
+def _row_of(route: str) -> list[str]:
+    return next(row for row in _route_rows() if row[0] == route)
