@@ -10,7 +10,10 @@ from commonhold.conformance import (
     ConversationStoreContract,
     ErasureContract,
     FrozenClock,
+    GuardedContract,
     MemoryStoreContract,
+    PageableContract,
+    PortableContract,
     SearchContract,
 )
 from tests.support.planting_postgres import PlantsInPostgres
@@ -89,4 +92,40 @@ class TestErasureOnOneConnection(SingleConnection, ErasureContract):
 
 
 class TestErasureBehindPooler(BehindPooler, ErasureContract):
+    pass
+
+
+class TestPageable(Direct, PageableContract):
+    pass
+
+
+class TestPageableOnOneConnection(SingleConnection, PageableContract):
+    pass
+
+
+class TestPageableBehindPooler(BehindPooler, PageableContract):
+    pass
+
+
+class TestPortable(Direct, PortableContract):
+    pass
+
+
+class TestPortableOnOneConnection(SingleConnection, PortableContract):
+    pass
+
+
+class TestPortableBehindPooler(BehindPooler, PortableContract):
+    pass
+
+
+class TestGuarded(Direct, GuardedContract):
+    pass
+
+
+class TestGuardedOnOneConnection(SingleConnection, GuardedContract):
+    pass
+
+
+class TestGuardedBehindPooler(BehindPooler, GuardedContract):
     pass

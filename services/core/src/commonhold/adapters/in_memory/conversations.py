@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from commonhold.adapters.in_memory.answers import Answers
-from commonhold.adapters.in_memory.archives import landed_conversation
 from commonhold.adapters.in_memory.rows import (
     ProjectionRow,
     TrailRow,
@@ -12,6 +11,7 @@ from commonhold.adapters.in_memory.rows import (
     readable_projection,
     readable_turn,
 )
+from commonhold.contract.archives import landed_conversation
 from commonhold.contract.clock import Clock, read_clock, require_aware
 from commonhold.contract.errors import ConversationConflictError
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id

@@ -7,7 +7,6 @@ from datetime import datetime
 import msgspec
 
 from commonhold.adapters.in_memory.answers import Answers
-from commonhold.adapters.in_memory.archives import landed_scope
 from commonhold.adapters.in_memory.rows import (
     DocumentRow,
     RedactionRow,
@@ -16,6 +15,7 @@ from commonhold.adapters.in_memory.rows import (
     readable_entry,
     readable_version,
 )
+from commonhold.contract.archives import landed_scope
 from commonhold.contract.clock import Clock, read_clock, require_aware
 from commonhold.contract.documents import (
     MemoryDocument,

@@ -6,6 +6,7 @@ from datetime import datetime
 from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.contract.clock import require_aware
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id
+from commonhold.contract.paging import require_page_limit
 
 
 def memory_limit(limit: int | None) -> int | None:
@@ -27,6 +28,12 @@ def positive_limit(limit: int) -> int:
     if limit < 1:
         raise ValueError(f"limit must be >= 1, got {limit}")
     return min(limit, LARGEST_BIGINT)
+
+
+def page_limit(limit: int) -> int:
+    """A page reads one row more than asked for, and that number must fit as well."""
+    require_page_limit(limit)
+    return min(limit, LARGEST_BIGINT - 1)
 
 
 def column_limit(limit: int | None) -> int | None:

@@ -14,7 +14,7 @@ from commonhold.adapters.postgres.keys import Keys, Subject
 from commonhold.adapters.postgres.pool import Pool
 from commonhold.adapters.postgres.turns import Turns
 from commonhold.adapters.postgres.units import Units
-from commonhold.contract.archives import check_conversation_archive, check_scope_archive
+from commonhold.contract.archives import landed_conversation, landed_scope
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
@@ -126,11 +126,10 @@ class PostgresMutations:
         )
 
     async def restore_scope(self, archive: ScopeArchive) -> None:
-        check_scope_archive(archive)
-        require_storable_tree(archive, name="documents")
+        landed = landed_scope(archive)
         await self._run(
             Subject(operation="restore_scope", scope=archive.scope),
-            lambda conn: self._units.restore_scope(conn, archive),
+            lambda conn: self._units.restore_scope(conn, landed),
         )
 
     async def append_turn(
@@ -180,11 +179,10 @@ class PostgresMutations:
         )
 
     async def restore_conversation(self, archive: ConversationArchive) -> None:
-        check_conversation_archive(archive)
-        require_storable_tree(archive, name="turns")
+        landed = landed_conversation(archive)
         await self._run(
             Subject(operation="restore_conversation", conversation_id=archive.conversation_id),
-            lambda conn: self._units.restore_conversation(conn, archive),
+            lambda conn: self._units.restore_conversation(conn, landed),
         )
 
 

@@ -39,7 +39,6 @@ from commonhold.contract.paging import (
     TrailPosition,
     VersionsPosition,
     decode_cursor,
-    require_page_limit,
 )
 from commonhold.contract.search import query_terms
 from commonhold.contract.text import require_encodable
@@ -133,11 +132,11 @@ class PostgresStore(PostgresMutations):
     ) -> Page[MemoryEntry]:
         check_scope(scope)
         require_encodable(prefix, name="prefix")
-        require_page_limit(limit)
+        bound = checks.page_limit(limit)
         after = None if cursor is None else decode_cursor(cursor, ListPosition)
         async with self._pool.connection() as conn:
             return await self._pages.list_documents(
-                conn, scope, prefix=prefix, after=after, limit=limit
+                conn, scope, prefix=prefix, after=after, limit=bound
             )
 
     async def versions_page(
@@ -145,10 +144,10 @@ class PostgresStore(PostgresMutations):
     ) -> Page[MemoryVersion]:
         check_scope(scope)
         check_path(path)
-        require_page_limit(limit)
+        bound = checks.page_limit(limit)
         before = None if cursor is None else decode_cursor(cursor, VersionsPosition)
         async with self._pool.connection() as conn:
-            return await self._pages.versions(conn, scope, path, before=before, limit=limit)
+            return await self._pages.versions(conn, scope, path, before=before, limit=bound)
 
     async def history_page(
         self,
@@ -160,10 +159,10 @@ class PostgresStore(PostgresMutations):
     ) -> Page[MemoryVersion]:
         check_scope(scope)
         start = checks.since_utc(since)
-        require_page_limit(limit)
+        bound = checks.page_limit(limit)
         after = None if cursor is None else decode_cursor(cursor, HistoryPosition)
         async with self._pool.connection() as conn:
-            return await self._pages.history(conn, scope, since=start, after=after, limit=limit)
+            return await self._pages.history(conn, scope, since=start, after=after, limit=bound)
 
     async def redactions_page(
         self,
@@ -175,10 +174,10 @@ class PostgresStore(PostgresMutations):
     ) -> Page[MemoryRedaction]:
         check_scope(scope)
         start = checks.since_utc(since)
-        require_page_limit(limit)
+        bound = checks.page_limit(limit)
         after = None if cursor is None else decode_cursor(cursor, TrailPosition)
         async with self._pool.connection() as conn:
-            return await self._pages.redactions(conn, scope, since=start, after=after, limit=limit)
+            return await self._pages.redactions(conn, scope, since=start, after=after, limit=bound)
 
     async def read_turns(
         self, conversation_id: str, *, after: int = 0, limit: int | None = None

@@ -21,7 +21,7 @@ _json = msgspec.json.Encoder()
 
 
 class Units:
-    """`SQL` for one schema; archives have been checked by the store."""
+    """`SQL` for one schema; archives are in the form in which they land."""
 
     def __init__(self, documents: DocumentStatements, turns: TurnStatements) -> None:
         self._documents = documents
@@ -76,7 +76,7 @@ class Units:
             await conn.executemany(
                 sql.insert_turn_redaction,
                 [
-                    (conversation_id, sorted(set(act.turns)), act.actor, act.created_at)
+                    (conversation_id, act.turns, act.actor, act.created_at)
                     for act in archive.redactions
                 ],
             )
