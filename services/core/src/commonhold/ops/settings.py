@@ -224,11 +224,11 @@ def _parse(setting: Setting, text: str) -> Any:
 
 def _read_file(name: str, path: str) -> str:
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise ConfigurationError(f"{name} names a file that cannot be read: {reason}") from None
-    return text.removesuffix("\n")
+    return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
 
 
 def _is_known(name: str, value: str) -> bool:
