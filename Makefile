@@ -90,9 +90,11 @@ test-fast: $(STAMP) ## Run the tests that need neither network nor database
 test-integration: $(STAMP) ## Run the tests against a real Postgres
 	@$(BIN)/python -m pytest tests/integration
 
+VERSIONS ?= 3.11 3.13
+
 .PHONY: test-matrix
 test-matrix: $(STAMP) ## Run the fast tests and the kits on every supported Python found here
-	@.ci/matrix 3.11 3.13 -- $(wildcard tests/unit tests/integration/support)
+	@.ci/matrix $(VERSIONS) -- $(wildcard tests/unit tests/integration/postgres/test_kits.py)
 
 .PHONY: bench
 bench: $(STAMP) ## Measure against the floors and keep the raw data in bench-results/
