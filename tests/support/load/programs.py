@@ -2,9 +2,8 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -12,39 +11,66 @@ from tests.support.histories.erasures import secret_of
 from tests.support.histories.records import Answered
 from tests.support.load.clients import Client
 
-Stopped = Callable[[], bool]
+MEETING_SECONDS = 20
+
+
+class Signals(Protocol):
+    """What clients in several processes tell each other while they run."""
+
+    def stopped(self) -> bool: ...
+
+    def arrive(self, seat: int, meeting: int) -> None: ...
+
+    def all_arrived(self, seats: range, meeting: int) -> bool: ...
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One request of a timetable, at so many microseconds after the common start."""
+    """One request of a timetable.
 
-    at: int
+    With a `meeting` the client first waits until everybody at its table has come to that one,
+    and then for so many microseconds more.
+    """
+
     route: str
     request: dict[str, Any]
     name: str | None = None
     key: str | None = None
     replica: int = 0
+    meeting: int | None = None
+    delay: int = 0
 
 
-async def timetable(client: Client, stopped: Stopped, *, entries: Sequence[Any]) -> None:
-    """Send each request at its moment, or as soon after it as the one before has ended."""
-    start = time.monotonic_ns()
+async def timetable(
+    client: Client,
+    signals: Signals,
+    *,
+    entries: Sequence[Any],
+    seat: int = 0,
+    table: tuple[int, int] = (0, 1),
+) -> None:
+    """Send the requests one after the other; `table` is a range of seats."""
     for entry in msgspec.convert(entries, list[Entry]):
-        await wait_until(start + entry.at * 1000)
+        if entry.meeting is not None:
+            await meet(signals, seat, range(*table), meeting=entry.meeting)
+            await asyncio.sleep(entry.delay / 1e6)
         client.prefer(entry.replica)
         await client.call(entry.route, entry.request, name=entry.name, key=entry.key)
 
 
-async def wait_until(instant: int) -> None:
-    await asyncio.sleep(max(0, (instant - time.monotonic_ns()) / 1e9))
+async def meet(signals: Signals, seat: int, seats: range, *, meeting: int) -> None:
+    signals.arrive(seat, meeting)
+    async with asyncio.timeout(MEETING_SECONDS):
+        # The others are in other processes, where no event of this loop reaches.
+        while not signals.all_arrived(seats, meeting):  # noqa: ASYNC110
+            await asyncio.sleep(0.0002)
 
 
 async def count_up(
-    client: Client, stopped: Stopped, *, scope: str, path: str, increments: int
+    client: Client, signals: Signals, *, scope: str, path: str, increments: int
 ) -> None:
     """Add one to a counter so many times, reading it again whenever somebody was quicker."""
     done = 0
-    while done < increments and not stopped():
+    while done < increments and not signals.stopped():
         read = await client.call("memory/read", {"scope": scope, "path": path})
         assert isinstance(read.outcome, Answered)
         document = read.outcome.answer["document"]
@@ -61,7 +87,7 @@ async def count_up(
 
 
 async def write_blindly(
-    client: Client, stopped: Stopped, *, scope: str, path: str, count: int
+    client: Client, signals: Signals, *, scope: str, path: str, count: int
 ) -> None:
     """Overwrite one path, and look at it now and then."""
     for number in range(count):
@@ -72,7 +98,7 @@ async def write_blindly(
             await client.call("memory/read", {"scope": scope, "path": path})
 
 
-async def append(client: Client, stopped: Stopped, *, conversation: str, count: int) -> None:
+async def append(client: Client, signals: Signals, *, conversation: str, count: int) -> None:
     """Append to one conversation, and ask for its length now and then."""
     for number in range(count):
         name = client.next_name()
@@ -89,7 +115,7 @@ def turn_of(conversation: str, name: str) -> dict[str, Any]:
 
 async def storm(
     client: Client,
-    stopped: Stopped,
+    signals: Signals,
     *,
     scope: str,
     paths: Sequence[str],
@@ -100,7 +126,7 @@ async def storm(
     """Write, delete, rename and look at a few paths in no order, without keys."""
     source = random.Random(seed)
     for _ in range(count):
-        if stopped():
+        if signals.stopped():
             return
         name = client.next_name()
         route, request = random_act(source, name, scope=scope, paths=paths, redacts=redacts)
@@ -133,7 +159,7 @@ def random_act(
 
 async def work_on(
     client: Client,
-    stopped: Stopped,
+    signals: Signals,
     *,
     scope: str,
     paths: Sequence[str],
@@ -144,7 +170,7 @@ async def work_on(
     """Work under keys until told to stop, insisting on an outcome through every fault."""
     source = random.Random(seed)
     client.prefer(replica)
-    while not stopped():
+    while not signals.stopped():
         name = client.next_name()
         if source.random() < 0.4:
             route, request = "conversation/append_turn", turn_of(conversation, name)

@@ -43,6 +43,18 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
         client.close()
         return client.attempts
 
+    def repeat(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Make attempts again, each under its own name and key, at either replica."""
+        return run_apart(self._repeat(attempts))
+
+    async def _repeat(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        client = self.client("repeat")
+        for number, one in enumerate(attempts):
+            client.prefer(number)
+            await client.call(one.route, one.request, name=one.name, key=one.key)
+        client.close()
+        return client.attempts
+
     def scopes(self, names: Iterable[str]) -> list[ScopeArchive]:
         return run_apart(self._read_all(read_scope, list(names)))
 
