@@ -10,6 +10,8 @@ venv=$1 python=$2
 }
 "$venv/bin/python" -c '' 2>/dev/null || "$python" -m venv --clear "$venv"
 
+echo "Setting up $venv from the lock" >&2
+
 pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
 uv() { "$venv/bin/uv" pip "$@" --quiet --python "$venv/bin/python"; }
 

@@ -56,13 +56,20 @@ def stored(run: LocalRun) -> str:
 
 
 def test_the_printed_lines_write_and_read_a_document() -> None:
-    with open_clone() as clone, local_run(clone) as run:
+    with open_clone() as parent, local_run(awkward(parent)) as run:
         write, read = run.wait_until_up().commands
         written = json.loads(paste(write))["document"]
         assert written["version"] == 1
         assert written["content"] == "Remember the milk."
         assert json.loads(paste(read))["document"] == written
         assert f"http://127.0.0.1:{run.port}" in run.output
+
+
+def awkward(parent: Path) -> Path:
+    """A clone whose name a shell would take apart."""
+    clone = parent / "it's $HOME; a clone"
+    (clone / ".git").mkdir(parents=True)
+    return clone
 
 
 def test_the_token_is_printed_kept_closed_and_used_again(clone: Path) -> None:

@@ -74,6 +74,12 @@ def test_a_port_in_use_is_named_with_its_setting(folder: LocalFolder, name: str)
     assert not folder.postgres.exists()
 
 
+def test_an_address_that_is_not_ours_is_named_with_its_setting(folder: LocalFolder) -> None:
+    listens = {"COMMONHOLD_STATE_LISTEN": "203.0.113.1:6367"}
+    with pytest.raises(CommandError, match=r"COMMONHOLD_STATE_LISTEN: cannot listen on 203\.0"):
+        run_services(folder, listens, say=lambda _: None)
+
+
 def test_a_second_run_of_the_folder_is_refused(folder: LocalFolder) -> None:
     folder.make()
     with FolderLock(folder.place), pytest.raises(FolderInUseError, match="stop that one first"):

@@ -1,5 +1,7 @@
 """The command line: exit statuses, and what each verb needs installed."""
 
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +129,20 @@ def test_other_verbs_say_which_extra_they_need() -> None:
     done = without_the_extra("dev")
     assert done.returncode == 2
     assert "pip install 'commonhold[cli]'" in done.stderr
+
+
+def test_an_interrupted_migration_is_status_130_without_a_traceback() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with subprocess.Popen(
+            [sys.executable, "-m", "commonhold.cli", "migrate"],
+            env={"NEOSIAN_POSTGRES_DSN": f"postgresql://u:p@127.0.0.1:{port}/d"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            # It has connected, so its loop runs and waits for an answer.
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                output, _ = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, b"")

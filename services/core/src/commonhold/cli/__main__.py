@@ -11,12 +11,19 @@ import sys
 from commonhold.cli import migrate
 
 _USAGE = 2
+_INTERRUPTED = 130
 
 
 def main() -> None:
-    arguments = sys.argv[1:]
+    try:
+        sys.exit(_run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["migrate"]:
-        sys.exit(migrate.main(arguments[1:], os.environ))
+        return migrate.main(arguments[1:], os.environ)
     try:
         shell = importlib.import_module("commonhold.cli.shell")
     except ModuleNotFoundError as error:
@@ -27,8 +34,9 @@ def main() -> None:
             "for the other commands: pip install 'commonhold[cli]'",
             file=sys.stderr,
         )
-        sys.exit(_USAGE)
-    sys.exit(shell.main(arguments))
+        return _USAGE
+    status: int = shell.main(arguments)
+    return status
 
 
 if __name__ == "__main__":

@@ -222,14 +222,16 @@ class Demo:
         versions = self._versions(path)
         _check(versions[0].version == newest, "the ledger starts with the newest")
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-        for heading in ("version", "action", "at", "by"):
-            table.add_column(heading, no_wrap=True)
+        # Of a narrow terminal the texts get what the rest leaves.
+        by = max(len(version.actor or "") for version in versions)
+        for heading, width in (("version", 7), ("action", 8), ("at", 8), ("by", by)):
+            table.add_column(heading, no_wrap=True, min_width=width)
         table.add_column("last line", no_wrap=True, overflow="ellipsis")
         for version in versions:
             table.add_row(
                 f"v{version.version}",
                 version.action,
-                f"{version.created_at:%H:%M:%S.%f}",
+                f"{version.created_at:%H:%M:%S}",
                 version.actor or "",
                 version.content.rstrip().rpartition("\n")[2],
             )

@@ -84,7 +84,7 @@ def run_services(folder: LocalFolder, environment: Mapping[str, str], *, say: Sa
         stop = running.enter_context(StopRequests())
         with suppress(StoppedError):
             _start(folder, environment, settings=settings, running=running, stop=stop, say=say)
-        say("stopping")
+        say("\nstopping")
 
 
 def _start(
@@ -161,13 +161,20 @@ def _await_ports(folder: LocalFolder, settings: DevSettings, *, stop: StopReques
         (_STATE_LISTEN, settings.listen),
         (_STATE_OPS_LISTEN, settings.ops_listen),
     ):
-        while is_port_taken(listen.host, listen.port):
+        while _is_taken(listen, name):
             if time.monotonic() >= deadline:
                 raise CommandError(
                     f"port {listen.port} on {listen.host} is in use: "
                     f"stop what listens there, or set {name} to another host:port"
                 )
             _pause(stop)
+
+
+def _is_taken(listen: Address, name: str) -> bool:
+    try:
+        return is_port_taken(listen.host, listen.port)
+    except OSError as error:
+        raise CommandError(f"{name}: cannot listen on {listen}: {error.strerror}") from error
 
 
 def _await_ready(child: Child, ops_listen: Address, *, stop: StopRequests) -> None:

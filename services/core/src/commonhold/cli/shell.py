@@ -16,7 +16,6 @@ from commonhold.contract.errors import CommonholdError, ConfigurationError
 
 _FAILED = 1
 _USAGE = 2
-_INTERRUPTED = 130
 
 app = App(name="commonhold", help="The operator's shell of Commonhold.", help_format="plaintext")
 
@@ -71,8 +70,6 @@ def main(arguments: Sequence[str]) -> int:
         # A folder of another user, a full disk: the system's own words say it.
         print(f"error: {error.strerror or error}: {error.filename}", file=sys.stderr)
         return _FAILED
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     return status if isinstance(status, int) else 0
 
 
