@@ -7,7 +7,7 @@ from time import monotonic
 import asyncpg
 import pytest
 
-from commonhold.adapters.postgres import Pool
+from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.adapters.postgres.errors import StatementDefectError
 from commonhold.contract.errors import StoreUnavailableError
 from tests.support.tcp_proxy import proxy_to
@@ -198,7 +198,7 @@ async def test_timeouts_come_with_the_connection(database_dsn: str) -> None:
         names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
         found = [await conn.fetchval("SELECT current_setting($1)", name) for name in names]
     assert found == ["7s", "2s", "10s"]
-    assert pool.carries_timeouts
+    assert await PostgresStore(pool).missing_timeouts() == ()
     await pool.close()
 
 
@@ -208,7 +208,11 @@ async def test_a_pooler_that_refuses_startup_parameters_is_served_without(
     pool = await Pool.open(pgbouncer_dsn, size=1)
     async with pool.connection() as conn:
         assert await conn.fetchval("SELECT 1") == 1
-    assert not pool.carries_timeouts
+    assert await PostgresStore(pool).missing_timeouts() == (
+        "idle_in_transaction_session_timeout",
+        "lock_timeout",
+        "statement_timeout",
+    )
     await pool.close()
 
 

@@ -6,17 +6,12 @@ import asyncpg
 
 from commonhold.migrations.connections import Connection
 from commonhold.migrations.scripts import in_schema
+from commonhold.migrations.timeouts import session_settings
 
 _TABLES = (
     "documents, document_versions, document_redactions,"
     " conversations, turns, projections, turn_redactions, idempotency"
 )
-# Behind a pooler the timeouts cannot come with the connection, so the role carries them.
-_ROLE_SETTINGS = {
-    "statement_timeout": "30s",
-    "lock_timeout": "2s",
-    "idle_in_transaction_session_timeout": "30s",
-}
 
 
 async def grant_serving_role(
@@ -37,7 +32,7 @@ async def grant_serving_role(
         await conn.execute(in_schema(statement, schema))
     database = await conn.fetchval("SELECT quote_ident(current_database())")
     try:
-        for setting, value in _ROLE_SETTINGS.items():
+        for setting, value in session_settings().items():
             await conn.execute(
                 f"ALTER ROLE {quoted} IN DATABASE {database} SET {setting} = '{value}'"
             )

@@ -46,7 +46,9 @@ CREATE TABLE IF NOT EXISTS commonhold.schema_state (
 _RECORD_STATE = """
 INSERT INTO commonhold.schema_state AS s (version, compatible_from) VALUES ($1, $2)
 ON CONFLICT (singleton) DO UPDATE
-SET version = excluded.version, compatible_from = excluded.compatible_from
+SET
+    version = excluded.version,
+    compatible_from = greatest(s.compatible_from, excluded.compatible_from)
 """
 
 

@@ -11,27 +11,14 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from commonhold.migrations.connections import Connection
+from commonhold.migrations.timeouts import milliseconds
 
-# Waiting for a lock longer than this is answered 503 (docs/reference/wire.md, section 2).
-LOCK_TIMEOUT_SECONDS = 2.0
-# A holder that was stopped in the middle of a transaction must not keep its locks.
-IDLE_IN_TRANSACTION_SECONDS = 10.0
 # The largest number a version or turn column holds; a larger one is never there.
 LARGEST_BIGINT = 2**63 - 1
 
 
 class NothingMatchedError(Exception):
     """Leaves a transaction that matched nothing, so that the rows it claimed are rolled back."""
-
-
-def session_settings(*, statement_timeout_seconds: float) -> Mapping[str, str]:
-    """The startup parameters of a serving connection, in Postgres's own units (ms)."""
-    return {
-        "application_name": "commonhold",
-        "statement_timeout": _milliseconds(statement_timeout_seconds),
-        "lock_timeout": _milliseconds(LOCK_TIMEOUT_SECONDS),
-        "idle_in_transaction_session_timeout": _milliseconds(IDLE_IN_TRANSACTION_SECONDS),
-    }
 
 
 async def connect(dsn: str, *, settings: Mapping[str, str], timeout_seconds: float) -> Connection:
@@ -51,14 +38,21 @@ def refuses_settings(error: Exception) -> bool:
 
 
 @asynccontextmanager
-async def transaction(conn: Connection, *, patient: bool = False) -> AsyncIterator[None]:
+async def transaction(
+    conn: Connection, *, patient: bool = False, lock_wait_seconds: float | None = None
+) -> AsyncIterator[None]:
     """A READ COMMITTED transaction, or a savepoint inside an open one.
 
     `patient` lifts the statement timeout: an erasure or a restore must finish.
+    `lock_wait_seconds` takes the place of the connection's lock timeout.
     """
     nested = conn.is_in_transaction()
-    begin = "SAVEPOINT inner_work" if nested else "BEGIN"
-    await conn.execute(f"{begin}; SET LOCAL statement_timeout = 0" if patient else begin)
+    begin = ["SAVEPOINT inner_work" if nested else "BEGIN"]
+    if patient:
+        begin.append("SET LOCAL statement_timeout = 0")
+    if lock_wait_seconds is not None:
+        begin.append(f"SET LOCAL lock_timeout = {milliseconds(lock_wait_seconds)}")
+    await conn.execute("; ".join(begin))
     try:
         yield
     except BaseException:
@@ -71,7 +65,3 @@ async def transaction(conn: Connection, *, patient: bool = False) -> AsyncIterat
             )
         raise
     await conn.execute("RELEASE SAVEPOINT inner_work" if nested else "COMMIT")
-
-
-def _milliseconds(seconds: float) -> str:
-    return str(max(1, round(seconds * 1000)))

@@ -70,9 +70,16 @@ class Keys:
     """Runs mutations under keys, on connections given by the store."""
 
     def __init__(
-        self, sql: KeyStatements, documents: Documents, turns: Turns, clock: Clock
+        self,
+        sql: KeyStatements,
+        *,
+        documents: Documents,
+        turns: Turns,
+        clock: Clock,
+        wait_seconds: float,
     ) -> None:
         self._sql = sql
+        self._wait_seconds = wait_seconds
         self._documents = documents
         self._turns = turns
         self._clock = clock
@@ -92,7 +99,8 @@ class Keys:
         Raises ValueError for a key that was used with another digest; whatever `act`
         raises rolls the key back, so that only successes are remembered.
         """
-        async with transaction(conn):
+        # Whoever holds the key is waited for as long as for a connection.
+        async with transaction(conn, lock_wait_seconds=self._wait_seconds):
             remembered = await self._claim(conn, key=key, digest=digest, subject=subject)
             if remembered is not None:
                 self.replays += 1

@@ -17,12 +17,12 @@ import asyncpg
 from commonhold.adapters.postgres.connections import (
     connect,
     refuses_settings,
-    session_settings,
 )
 from commonhold.adapters.postgres.errors import translate
 from commonhold.adapters.postgres.probe import Probe
 from commonhold.contract.errors import StoreUnavailableError
 from commonhold.migrations.connections import Connection
+from commonhold.migrations.timeouts import session_settings
 
 # A caller that opens a connection to a server that has gone silent is answered by then.
 CONNECT_TIMEOUT_SECONDS = 2.0
@@ -55,9 +55,12 @@ class Pool:
             raise ValueError(f"pool size must be >= 1, got {size}")
         self.size = size
         self._dsn = dsn
-        self._wait_seconds = wait_seconds
+        self.wait_seconds = wait_seconds
         self._on_wait = on_wait
-        self._settings = session_settings(statement_timeout_seconds=statement_timeout_seconds)
+        self._settings = {
+            "application_name": "commonhold",
+            **session_settings(statement_timeout_seconds=statement_timeout_seconds),
+        }
         self._wants_settings = True
         # The newest used first: its statements and pages are warm.
         self._idle: list[Connection] = []
@@ -121,11 +124,6 @@ class Pool:
         """What the probe found last."""
         return self._probe.is_up
 
-    @property
-    def carries_timeouts(self) -> bool:
-        """Whether the timeouts came with the connection; else the serving role must set them."""
-        return self._wants_settings
-
     def connection(self) -> "Lease":
         """`async with pool.connection() as conn`: driver errors leave it translated."""
         return Lease(self)
@@ -172,7 +170,7 @@ class Pool:
         waiter: asyncio.Future[Connection | None] = loop.create_future()
         self._waiters.append(waiter)
         started = loop.time()
-        timer = loop.call_later(self._wait_seconds, _give_up, waiter)
+        timer = loop.call_later(self.wait_seconds, _give_up, waiter)
         try:
             conn = await waiter
         except BaseException:
@@ -192,7 +190,7 @@ class Pool:
     async def _open_reserved(self) -> Connection:
         """Connect in a place counted in `_opening` already."""
         try:
-            conn = await self._connect(min(self._wait_seconds, CONNECT_TIMEOUT_SECONDS))
+            conn = await self._connect(min(self.wait_seconds, CONNECT_TIMEOUT_SECONDS))
         except DRIVER_ERRORS as exc:
             self._opening -= 1
             self._replace_for_waiter()

@@ -88,6 +88,7 @@ class KeyStatements(msgspec.Struct, frozen=True, kw_only=True):
     sweep_keys: str
     find_schema_state: str
     select_schema_state: str
+    list_missing_timeouts: str
 
 
 class Statements(msgspec.Struct, frozen=True, kw_only=True):

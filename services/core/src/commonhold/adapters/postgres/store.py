@@ -50,6 +50,7 @@ from commonhold.contract.turns import (
     ConversationTurn,
 )
 from commonhold.migrations.state import SchemaState
+from commonhold.migrations.timeouts import session_settings
 
 SYSTEM_CLOCK = SystemClock()
 
@@ -73,7 +74,13 @@ class PostgresStore(PostgresMutations):
         self._pool = pool
         self._sql = sql
         self._pages = Pages(documents)
-        self._keys = Keys(sql.keys, documents=documents, turns=turns, clock=clock)
+        self._keys = Keys(
+            sql.keys,
+            documents=documents,
+            turns=turns,
+            clock=clock,
+            wait_seconds=pool.wait_seconds,
+        )
 
     @property
     def replays(self) -> int:
@@ -264,3 +271,9 @@ class PostgresStore(PostgresMutations):
                 return None
             row = await conn.fetchrow(self._sql.keys.select_schema_state)
         return None if row is None else SchemaState(row["version"], row["compatible_from"])
+
+    async def missing_timeouts(self) -> tuple[str, ...]:
+        """The timeouts that are off: a pooler dropped them and the role does not set them."""
+        async with self._pool.connection() as conn:
+            found = await conn.fetch(self._sql.keys.list_missing_timeouts, list(session_settings()))
+        return tuple(row["name"] for row in found)

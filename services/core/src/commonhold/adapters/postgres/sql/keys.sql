@@ -22,21 +22,45 @@ WHERE client = $1 AND key = $2 AND created_at < $3;
 UPDATE commonhold.idempotency SET answer = $3, turn = $4
 WHERE client = $1 AND key = $2;
 
+-- The statements below lock their rows in key order: two erasures in one scope share the
+-- keys of whole-scope calls.
+
 -- name: forget_document_digests
 -- The digest of a whole-scope restore covers every path of the scope.
-UPDATE commonhold.idempotency SET digest = NULL
-WHERE scope = $1 AND (path = $2 OR path IS NULL) AND digest IS NOT NULL;
+WITH held AS MATERIALIZED (
+    SELECT client, key FROM commonhold.idempotency
+    WHERE scope = $1 AND (path = $2 OR path IS NULL) AND digest IS NOT NULL
+    ORDER BY client, key
+    FOR UPDATE
+)
+UPDATE commonhold.idempotency AS i SET digest = NULL
+FROM held
+WHERE i.client = held.client AND i.key = held.key;
 
 -- name: forget_scope_digests
-UPDATE commonhold.idempotency SET digest = NULL
-WHERE scope = $1 AND digest IS NOT NULL;
+WITH held AS MATERIALIZED (
+    SELECT client, key FROM commonhold.idempotency
+    WHERE scope = $1 AND digest IS NOT NULL
+    ORDER BY client, key
+    FOR UPDATE
+)
+UPDATE commonhold.idempotency AS i SET digest = NULL
+FROM held
+WHERE i.client = held.client AND i.key = held.key;
 
 -- name: forget_turn_digests
 -- A projection's or a restore's digest covers any turn of the conversation.
-UPDATE commonhold.idempotency SET digest = NULL
-WHERE
-    conversation_id = $1 AND (turn = ANY($2::bigint []) OR turn IS NULL)
-    AND digest IS NOT NULL;
+WITH held AS MATERIALIZED (
+    SELECT client, key FROM commonhold.idempotency
+    WHERE
+        conversation_id = $1 AND (turn = ANY($2::bigint []) OR turn IS NULL)
+        AND digest IS NOT NULL
+    ORDER BY client, key
+    FOR UPDATE
+)
+UPDATE commonhold.idempotency AS i SET digest = NULL
+FROM held
+WHERE i.client = held.client AND i.key = held.key;
 
 -- name: sweep_keys
 WITH expired AS (
@@ -61,3 +85,9 @@ SELECT to_regclass('commonhold.schema_state') IS NOT NULL;
 -- name: select_schema_state
 SELECT version, compatible_from
 FROM commonhold.schema_state;
+
+-- name: list_missing_timeouts
+SELECT name
+FROM unnest($1::text []) AS wanted (name)
+WHERE current_setting(name) = '0'
+ORDER BY name;
