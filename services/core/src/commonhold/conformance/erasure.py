@@ -287,6 +287,17 @@ class ErasureContract(StoreSubject):
         (act,) = await store.turn_redactions()
         rule.equal(act.created_at, made.created_at)
 
+    async def test_a_turn_after_an_act_is_not_older_than_the_act(
+        self, store: ErasableStore, clock: ControlledClock
+    ) -> None:
+        rule = Rule("13", "what follows an erasure is not stamped before it")
+        made = await store.append_turn(THREAD, [says("x")])
+        clock.set(made.created_at + AN_HOUR)
+        await store.redact_turns(THREAD)
+        clock.set(made.created_at)
+        after = await store.append_turn(THREAD, [says("x")])
+        rule.equal(after.created_at, made.created_at + AN_HOUR)
+
     async def test_a_redaction_reads_the_clock_once(
         self, store: ErasableStore, clock: ControlledClock
     ) -> None:

@@ -152,3 +152,15 @@ class StampSlice(StoreSubject):
         await store.redact(SCOPE)
         acts = [act.created_at for act in await store.redactions(SCOPE)]
         rule.equal(acts, [live.updated_at] * 2)
+
+    async def test_a_write_after_an_act_is_not_older_than_the_act(
+        self, store: MemoryStore, clock: ControlledClock
+    ) -> None:
+        rule = Rule("13", "what follows an erasure is not stamped before it")
+        for path, target in ((PATH, PATH), (OTHER_PATH, None)):
+            live = await store.write(SCOPE, path, "x")
+            clock.set(live.updated_at + AN_HOUR)
+            await store.redact(SCOPE, path=target)
+            clock.set(live.updated_at + STEP)
+            after = await store.write(SCOPE, path, "y")
+            rule.equal(after.updated_at, live.updated_at + AN_HOUR)

@@ -45,7 +45,8 @@ class ConversationLedger:
         self.last = max(self.last, row.turn)
         self._newest = self.stamp(row.created_at)
 
-    def blank(self, numbers: Sequence[int]) -> None:
+    def blank(self, numbers: Sequence[int], *, at: datetime) -> None:
+        self._newest = self.stamp(at)
         for number in numbers:
             self.turns[number] = self.turns[number].blank()
         blanked = frozenset(numbers)
@@ -162,7 +163,7 @@ class Conversations:
         if not numbers:
             return 0
         now = ledger.stamp(read_clock(self._clock))
-        ledger.blank(numbers)
+        ledger.blank(numbers, at=now)
         self._answers.forget_turns(conversation_id, numbers)
         ledger.record(
             ConversationRedaction(

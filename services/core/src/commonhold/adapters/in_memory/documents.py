@@ -54,11 +54,12 @@ class PathLedger:
         self.live = DocumentRow(record)
         self._cover(record.version, max(record.created_at, record.updated_at))
 
-    def blank(self) -> None:
+    def blank(self, at: datetime) -> None:
         if self.live is not None:
             self.live = self.live.blank()
         for version, row in self.rows.items():
             self.rows[version] = row.blank()
+        self._newest = self.stamp(at)
 
     def _cover(self, version: int, stamp: datetime) -> None:
         self.highest = max(self.highest, version)
@@ -192,7 +193,8 @@ class Documents:
         now = read_clock(self._clock)
         for target in targets:
             now = target.stamp(now)
-            target.blank()
+        for target in targets:
+            target.blank(now)
         self._answers.forget_documents(scope, path=path)
         act = MemoryRedaction(path=path, actor=actor, created_at=now, count=len(targets))
         self._record(scope, act)
