@@ -172,6 +172,21 @@ async def test_a_search_index_left_half_built_is_built_again(
     )
 
 
+async def test_a_search_index_is_built_on_turns_that_are_there_already(
+    conn: Any, empty_database_dsn: str
+) -> None:
+    await migrate(empty_database_dsn)
+    await conn.execute(f"DROP INDEX commonhold.{SEARCH_INDEX}")
+    await conn.execute(
+        "INSERT INTO commonhold.turns"
+        " (conversation_id, turn, messages, created_at, search_text)"
+        " VALUES ('c', 1, '[]', now(), 'found')"
+    )
+    async with asyncio.timeout(30):
+        report = await migrate(empty_database_dsn)
+    assert report.search_index
+
+
 async def test_without_the_right_to_pg_trgm_the_schema_stands_and_the_lack_is_told(
     conn: Any, empty_database_dsn: str
 ) -> None:

@@ -245,6 +245,9 @@ async def _sole_runner(dsn: str, schema: str, say: Report) -> AsyncIterator[None
                 say("waiting for another migration of this schema to finish")
                 waited = True
             await asyncio.sleep(_LOCK_POLL_SECONDS)
+        # A prepared statement keeps its snapshot until the next one, and a concurrent index
+        # build would wait for it as long as the lock is held. A plain one leaves none.
+        await conn.execute("SELECT 1")
         yield
 
 
