@@ -9,6 +9,7 @@ working ones out.
 import asyncio
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 
 from aiohttp import web
 
@@ -24,6 +25,8 @@ MOST_CONNECTIONS = 2048
 RESERVED_DESCRIPTORS = 128
 READ_BUFFER_BYTES = 64 * 1024
 BACKLOG = 1024
+# A connection may become idle while the service drains: how often to look.
+DRAIN_POLL_SECONDS = 0.1
 
 
 class Connection(web.RequestHandler):
@@ -142,18 +145,26 @@ class WireServer(web.Server):
     def stop_accepting(self) -> None:
         if self._listener is not None:
             self._listener.close()
-        for connection in list(self._open):
-            if isinstance(connection, Connection) and connection.is_idle:
-                connection.force_close()
-            else:
-                connection.close()
+        self._close_idle()
 
     async def drain(self) -> None:
-        """Return once every connection has had its answer and is closed."""
-        await self._empty.wait()
+        """Return once every connection has had its answer and is closed.
+
+        Busy ones are left alone: aiohttp's `close` would drop the rest of a body that is
+        still arriving. Their answer says `connection: close`, and ends them.
+        """
+        while self._open:
+            self._close_idle()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), DRAIN_POLL_SECONDS)
 
     async def abort(self) -> None:
         await self.shutdown(timeout=0.5)
+
+    def _close_idle(self) -> None:
+        for connection in list(self._open):
+            if isinstance(connection, Connection) and connection.is_idle:
+                connection.force_close()
 
     def _make_room(self) -> bool:
         for connection in self._open:
