@@ -1,5 +1,6 @@
 """`commonhold dev` from outside: a first request as printed, and nothing left behind."""
 
+import contextlib
 import json
 import os
 import re
@@ -11,10 +12,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from commonhold.cli.children import SystemUser
+from commonhold.cli.errors import CommandError
+from commonhold.cli.wire_answers import DocumentAnswer, EntriesAnswer
+from commonhold.cli.wire_client import WireClient
 from tests.support.local_runs import (
     LocalRun,
     local_run,
@@ -23,10 +28,12 @@ from tests.support.local_runs import (
     paste,
     wait_until_all_ended,
 )
-from tests.support.processes import descendants
+from tests.support.processes import descendants, wait_until
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
+# One page of a listing holds them all.
+MOST_WRITES = 500
 CTRL_C = b"\x03"
 SECONDS_AFTER_A_KILL = 10.0
 
@@ -129,6 +136,38 @@ def test_a_kill_takes_every_child_along_and_the_next_start_works(clone: Path) ->
         assert "database system is shut down" in log.read_text()
     with local_run(clone) as run:
         assert stored(run.wait_until_up()) == "Remember the milk."
+
+
+@LINUX_ONLY
+def test_a_kill_under_load_loses_no_acknowledged_write(clone: Path) -> None:
+    acknowledged: list[str] = []
+    with local_run(clone) as run:
+        writer = Thread(target=write_until_it_breaks, args=(run.wait_until_up(), acknowledged))
+        writer.start()
+        wait_until(lambda: len(acknowledged) >= 100, "a hundred writes are acknowledged")
+        run.process.kill()
+        writer.join(timeout=SECONDS_AFTER_A_KILL)
+        assert not writer.is_alive()
+    with local_run(clone) as run:
+        with contextlib.closing(wire(run.wait_until_up())) as client:
+            listed = client.read("memory/list_documents", {"scope": "test:load"}, EntriesAnswer)
+        assert set(acknowledged) <= {entry.path for entry in listed.entries}
+
+
+def wire(run: LocalRun) -> WireClient:
+    token = (run.clone / ".commonhold" / "token").read_text().strip()
+    return WireClient(f"http://127.0.0.1:{run.port}", token)
+
+
+def write_until_it_breaks(run: LocalRun, acknowledged: list[str]) -> None:
+    """One document after another, noting each that the service has answered for."""
+    client = wire(run)
+    with contextlib.closing(client), contextlib.suppress(CommandError):
+        for number in range(MOST_WRITES):
+            path = f"n{number:06}"
+            document = {"scope": "test:load", "path": path, "content": "x"}
+            client.mutate("memory/write", document, DocumentAnswer)
+            acknowledged.append(path)
 
 
 @LINUX_ONLY

@@ -193,7 +193,7 @@ def test_a_server_that_was_left_behind_is_stopped_first(made_folder: Path) -> No
 
 
 def test_a_first_start_that_was_cut_short_is_made_good(folder: Path) -> None:
-    unfinished = folder / "data.unfinished"
+    unfinished = folder / "data.unfinished-1"
     unfinished.mkdir(parents=True)
     (unfinished / "PG_VERSION").write_text("18\n")
     with start(folder) as postgres:

@@ -186,9 +186,11 @@ def _make_cluster(layout: Layout, *, report: Callable[[str], None]) -> None:
         return
     report(f"making a Postgres cluster in {layout.data}")
     # Under another name until it is whole, so that an interrupted first start leaves nothing
-    # that looks like a cluster.
-    unfinished = layout.home / "data.unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
+    # that looks like a cluster; a new name each time, since what a kill interrupted may still
+    # be writing for a moment.
+    for left in layout.home.glob("data.unfinished-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    unfinished = layout.home / f"data.unfinished-{secrets.token_hex(4)}"
     _write_password(layout)
     _run_as_server(
         layout,
