@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from commonhold_state.routes import ROUTES
+from commonhold_state.routes import TABLE
 from tests.support.goldens.expectations import assert_ok, assert_plain, assert_refused
 from tests.support.raw_http import chunked, request_bytes
 from tests.support.wire_service import TOKEN, Wire
@@ -102,8 +102,6 @@ class HttpGoldens:
             "/V1/memory/read",
             "/v1/memory/read/",
             "/v1/memory/search",
-            "/v1/memory/changes",
-            "/v1/memory/prune_changes",
             "/openapi.json",
             "/contracts",
             "/docs",
@@ -119,7 +117,20 @@ class HttpGoldens:
         answer = await wire.ask("HEAD", path)
         assert (answer.status, answer.body) == (404, b"")
 
-    @pytest.mark.parametrize("path", [route.path for route in ROUTES])
+    @pytest.mark.parametrize("path", ["memory/changes", "memory/prune_changes"])
+    async def test_a_route_of_the_change_feed_says_that_there_is_none(
+        self, wire: Wire, path: str, backend_name: str
+    ) -> None:
+        for body in ("{}", '{"scope":"user:a"}', '{"scope":1,"foo":[]}'):
+            assert_refused(
+                await wire.post(path, body),
+                f"{backend_name} does not support a change feed",
+                code="agent_configuration_error",
+            )
+        for body, message in (("[]", "an object"), ("", "JSON")):
+            assert_refused(await wire.post(path, body), f"request body must be {message}")
+
+    @pytest.mark.parametrize("path", list(TABLE))
     async def test_a_post_route_allows_nothing_else(self, wire: Wire, path: str) -> None:
         for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "TRACE"):
             answer = await wire.ask(method, path)

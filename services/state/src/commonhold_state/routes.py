@@ -10,7 +10,7 @@ import msgspec
 
 from commonhold_state.allowances import Target
 from commonhold_state.calls import Call
-from commonhold_state.handlers import documents, turns, units
+from commonhold_state.handlers import documents, feeds, turns, units
 
 HEALTH = "/health"
 CAPABILITIES = "/v1/capabilities"
@@ -62,5 +62,11 @@ ROUTES: tuple[Route, ...] = (
     ),
 )
 
-TABLE: Mapping[str, Route] = {route.path: route for route in ROUTES}
+# Known to the wire and lacking their capability here: they refuse with a reason, not with 404.
+RESERVED: tuple[Route, ...] = (
+    Route("/v1/memory/changes", Target.SCOPE, feeds.missing),
+    Route("/v1/memory/prune_changes", Target.WHOLE_STORE, feeds.missing),
+)
+
+TABLE: Mapping[str, Route] = {route.path: route for route in (*ROUTES, *RESERVED)}
 LABELS = (*TABLE, HEALTH, CAPABILITIES, UNKNOWN)
