@@ -188,3 +188,23 @@ async def test_the_log_is_json_and_holds_no_body_and_no_token(database_dsn: str)
         assert all(line.startswith("{") for line in service.lines)
         for secret in ("hunter2", "hunter3", TOKEN, "postgresql://"):
             assert secret not in "\n".join(service.lines)
+
+
+async def test_timeouts_dropped_by_a_pooler_are_told_once_with_the_remedy(
+    pgbouncer_dsn: str,
+) -> None:
+    async with state_process(pgbouncer_dsn) as service:
+        await service.until_ops("/readyz", status=200)
+        assert (await service.post("memory/write", {**READ, "content": "x"})).status == 200
+        told = [line for line in service.lines if "timeouts_missing" in line]
+    assert len(told) == 1
+    for words in ("statement_timeout", "lock_timeout", "--grant-to"):
+        assert words in told[0]
+
+
+async def test_a_direct_connection_brings_its_timeouts_and_nothing_is_told(
+    database_dsn: str,
+) -> None:
+    async with state_process(database_dsn) as service:
+        await service.until_ops("/readyz", status=200)
+    assert not [line for line in service.lines if "timeouts_missing" in line]

@@ -23,6 +23,10 @@ class SchemaReader(Protocol):
         """What the database holds; StoreUnavailableError when it cannot be reached."""
         ...
 
+    async def missing_timeouts(self) -> tuple[str, ...]:
+        """The timeouts that are not in force on the service's connections."""
+        ...
+
 
 class KeySweeper(Protocol):
     async def sweep_keys(self) -> int:
@@ -55,6 +59,7 @@ class SchemaWatch:
         """Look once; whether the service can serve."""
         try:
             state = await self._reader.schema_state()
+            missing = () if self._health.can_serve else await self._reader.missing_timeouts()
         except StoreUnavailableError:
             if not self._health.can_serve:
                 self._obstruct(DATABASE_AWAY)
@@ -65,6 +70,7 @@ class SchemaWatch:
             return False
         if not self._health.can_serve:
             logger.info("ready", schema=self._schema, schema_version=state and state.version)
+            _warn_of(missing)
         self._health.become_ready()
         return True
 
@@ -73,6 +79,16 @@ class SchemaWatch:
         if self._health.reason != obstacle:
             logger.error("not_ready", reason=obstacle)
         self._health.become_unready(obstacle)
+
+
+def _warn_of(missing: tuple[str, ...]) -> None:
+    if missing:
+        logger.warning(
+            "timeouts_missing",
+            settings=missing,
+            remedy="a pooler dropped them: give the serving role its own,"
+            " `commonhold migrate --grant-to ROLE`",
+        )
 
 
 async def sweep_forever(sweeper: KeySweeper) -> None:
