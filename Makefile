@@ -97,8 +97,8 @@ test-matrix: $(STAMP) ## Run the fast tests and the kits on every supported Pyth
 	@.ci/matrix $(VERSIONS) -- $(wildcard tests/unit tests/integration/postgres/test_kits.py)
 
 .PHONY: bench
-bench: $(STAMP) ## Measure against the floors and keep the raw data in bench-results/
-	@$(BIN)/python bench/run.py
+bench: $(STAMP) ## Measure against the floors and keep the raw data (ARGS=--quick for a minute's worth)
+	@$(BIN)/python -m bench.run $(ARGS)
 
 ##@ Keep in shape
 
