@@ -3,6 +3,7 @@
 from tests.support.goldens.bodies import BodyGoldens
 from tests.support.goldens.conversations import ConversationGoldens
 from tests.support.goldens.http import HttpGoldens
+from tests.support.goldens.idempotency import IdempotencyGoldens
 from tests.support.goldens.memory import MemoryGoldens
 from tests.support.goldens.paging import PagingGoldens
 from tests.support.goldens.units import UnitGoldens
@@ -29,4 +30,8 @@ class TestHttp(HttpGoldens):
 
 
 class TestStoreRoutes(UnitGoldens):
+    pass
+
+
+class TestIdempotencyKeys(IdempotencyGoldens):
     pass
