@@ -21,6 +21,9 @@ NextPage: TypeAlias = Callable[[str | None], Awaitable[Page[Any]]]
 TAGS = ("list", "versions", "history", "trail")
 JUNK = ("", "zzz", "AAAA", "=", "W10=", "\N{SNOWMAN}", "a b", "\x00", "e30=", "9" * 9000)
 
+# More rows than any test of this kit writes.
+ENDLESS = 1000
+
 
 class PageableStore(MemoryStore, Pageable, Protocol):
     """What the kit needs of a store."""
@@ -272,6 +275,7 @@ async def _joined(page: NextPage, *, limit: int, rule: Rule) -> tuple[object, ..
     rows = [*found.items]
     while found.next_cursor is not None:
         rule.holds(0 < len(found.items) <= limit, found)
+        rule.holds(len(rows) < ENDLESS, f"{len(rows)} rows and a cursor still")
         found = await page(found.next_cursor)
         rows.extend(found.items)
     return tuple(rows)

@@ -1,0 +1,33 @@
+"""Each store with a planted bug under the one test that must see it.
+
+Not collected by its name: test_mutants.py runs it and reads what failed.
+"""
+
+from typing import Any
+
+import pytest
+
+from commonhold import conformance
+from commonhold.conformance import ControlledClock
+from tests.support.mutants import conversations, memory, protocols
+from tests.support.mutants.registry import MUTANTS, Mutant
+from tests.support.planting import PlantsInMemory
+
+assert all((conversations, memory, protocols)), "each module registers its mutants"
+
+
+def _kit_over(mutant: Mutant) -> type:
+    def clock(self: Any) -> ControlledClock:
+        return mutant.clock()
+
+    def store(self: Any, clock: ControlledClock) -> Any:
+        return mutant.store(clock=clock)
+
+    kit = getattr(conformance, mutant.kit)
+    others = {name: None for name in dir(kit) if name.startswith("test_")}
+    del others[mutant.seen_by]
+    fixtures = {"clock": pytest.fixture(clock), "store": pytest.fixture(store)}
+    return type(f"Test{mutant.store.__name__}", (PlantsInMemory, kit), others | fixtures)
+
+
+globals().update({f"Test{name}": _kit_over(mutant) for name, mutant in MUTANTS.items()})
