@@ -1,7 +1,7 @@
 """The ledger of a scope laid beside the acts that made it, path by path."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -17,21 +17,39 @@ def maker_of(actor: str | None) -> str:
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """One path: its rows ascending. State n is what row n left; state 0 is nothing."""
+    """One path: its rows ascending, and who made each.
+
+    State n is what row n left; state 0 is nothing. `places` are the states of absence and of
+    presence, and `order` says where in the rows a maker first stands.
+    """
 
     path: str
     rows: tuple[MemoryVersion, ...]
     live: MemoryDocument | None
-
-    @property
-    def makers(self) -> list[str]:
-        return [maker_of(row.actor) for row in self.rows]
+    makers: list[str]
+    places: dict[bool, list[int]]
+    order: dict[str, int]
 
     def is_live(self, state: int) -> bool:
         return 1 <= state <= len(self.rows) and self.rows[state - 1].action != "deleted"
 
     def states(self, *, live: bool) -> list[int]:
-        return [n for n in range(len(self.rows) + 1) if self.is_live(n) is live]
+        return self.places[live]
+
+
+def draw(path: str, rows: Iterable[MemoryVersion], live: MemoryDocument | None) -> Timeline:
+    ordered = tuple(sorted(rows, key=lambda row: row.version))
+    makers = [maker_of(row.actor) for row in ordered]
+    alive = [n for n, row in enumerate(ordered, start=1) if row.action != "deleted"]
+    dead = [0, *(n for n, row in enumerate(ordered, start=1) if row.action == "deleted")]
+    return Timeline(
+        path=path,
+        rows=ordered,
+        live=live,
+        makers=makers,
+        places={True: alive, False: dead},
+        order={name: index for index, name in reversed(list(enumerate(makers)))},
+    )
 
 
 class ScopeTimelines(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,9 +69,9 @@ class ScopeTimelines(msgspec.Struct, frozen=True, kw_only=True):
         if act is None or act.route != "memory/rename":
             return None
         source = self.paths.get(act.request["src"])
-        if source is None or act.name not in source.makers:
+        if source is None or act.name not in source.order:
             return None
-        return source.path, source.makers.index(act.name)
+        return source.path, source.order[act.name]
 
     def original_content(self, path: str, row: MemoryVersion) -> str | None:
         """What the row held before any erasure; None when the ledger does not let one tell."""
@@ -97,11 +115,7 @@ def lay_out(acts: Mapping[str, Act], state: ScopeArchive) -> ScopeTimelines:
     return ScopeTimelines(
         acts=acts,
         paths={
-            path: Timeline(
-                path=path,
-                rows=tuple(sorted(rows[path], key=lambda row: row.version)),
-                live=live.get(path),
-            )
+            path: draw(path, rows[path], live.get(path))
             for path in sorted({*rows, *live, *_paths_named(list(acts.values()))})
         },
     )
