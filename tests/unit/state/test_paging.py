@@ -1,0 +1,144 @@
+"""Answers that would grow too large end early, and lose nothing over their pages."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.contract import (
+    ConversationProjection,
+    ConversationTurn,
+    MemoryVersion,
+    Message,
+    Page,
+)
+from commonhold_state.paging import (
+    FIRST_STEP,
+    answer_turns,
+    fill_page,
+    fill_projections,
+    fill_turns,
+)
+
+ROW = 1000
+BUDGET = 10 * ROW
+
+
+class CountingStore(InMemoryStore):
+    """Notes how many rows each call asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[int] = []
+
+    async def versions_of(self, cursor: str | None, limit: int) -> Page[MemoryVersion]:
+        self.asked.append(limit)
+        return await self.versions_page("u:a", "p", cursor=cursor, limit=limit)
+
+    async def turns_of(self, after: int, limit: int) -> Sequence[ConversationTurn]:
+        self.asked.append(limit)
+        return await self.read_turns("c", after=after, limit=limit)
+
+    async def projections_of(self, after: int, limit: int) -> Sequence[ConversationProjection]:
+        return await self.read_projections("c", after=after, limit=limit)
+
+
+def weights(*, count: int) -> list[int]:
+    """Rows of very different sizes, with some that alone pass the budget."""
+    return [1, 20_000, 1, 1, 9_000, 9_000, 30_000, 30_000, *([400] * count), 1]
+
+
+async def pages_of_versions(store: CountingStore, *, size: int) -> list[list[Any]]:
+    pages, cursor = [], None
+    while True:
+        raw = await fill_page(
+            "versions", store.versions_of, cursor=cursor, size=size, budget=BUDGET
+        )
+        page = json.loads(raw)
+        pages.append(page["versions"])
+        rows_bytes = sum(len(json.dumps(row, separators=(",", ":"))) for row in page["versions"])
+        assert rows_bytes <= BUDGET or len(page["versions"]) == 1
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return pages
+
+
+@pytest.mark.parametrize("size", [1, 3, 17, 50, 500])
+async def test_listing_pages_end_early_and_lose_nothing(size: int) -> None:
+    store = CountingStore()
+    for weight in weights(count=60):
+        await store.write("u:a", "p", "x" * weight)
+    pages = await pages_of_versions(store, size=size)
+    numbers = [row["version"] for page in pages for row in page]
+    assert numbers == list(range(len(weights(count=60)), 0, -1))
+    assert max(len(page) for page in pages) <= size
+
+
+async def test_a_small_page_is_one_call_of_the_store() -> None:
+    store = CountingStore()
+    for _ in range(FIRST_STEP + 1):
+        await store.write("u:a", "p", "x")
+    await fill_page("versions", store.versions_of, cursor=None, size=FIRST_STEP)
+    assert store.asked == [FIRST_STEP]
+
+
+async def test_a_large_page_is_read_in_steps_that_fit() -> None:
+    store = CountingStore()
+    for _ in range(200):
+        await store.write("u:a", "p", "x" * ROW)
+    raw = await fill_page("versions", store.versions_of, cursor=None, size=500, budget=50 * 1200)
+    assert len(json.loads(raw)["versions"]) < 60
+    # Never many more rows than there is room for, however many were asked for.
+    assert max(store.asked) <= 64
+
+
+@pytest.mark.parametrize("limit", [None, 3, 500])
+async def test_turns_end_early_and_lose_nothing(limit: int | None) -> None:
+    store = CountingStore()
+    for weight in weights(count=40):
+        await store.append_turn("c", [Message(role="user", content="x" * weight)])
+    numbers: list[int] = []
+    after, wanted = 0, len(weights(count=40)) if limit is None else limit
+    while len(numbers) < wanted:
+        remaining = None if limit is None else limit - len(numbers)
+        raw = await fill_turns(store.turns_of, after=after, limit=remaining, budget=BUDGET)
+        page = json.loads(raw)
+        assert len(raw) <= BUDGET + 100 or len(page["turns"]) == 1
+        numbers += [turn["turn"] for turn in page["turns"]]
+        if page["next_after"] is None:
+            break
+        assert page["next_after"] == numbers[-1]
+        after = page["next_after"]
+    assert numbers == list(range(1, min(wanted, len(weights(count=40))) + 1))
+
+
+async def test_projections_end_early_between_turns() -> None:
+    store = CountingStore()
+    entries = [
+        ConversationProjection(turn=turn, kind="log", text="x" * weight)
+        for turn, weight in ((1, 3000), (2, 3000), (2, 3000), (3, 30_000), (3, 1), (4, 1), (5, 1))
+    ]
+    await store.append_projections("c", entries)
+    pages, after = [], 0
+    while True:
+        raw = await fill_projections(store.projections_of, after=after, limit=None, budget=BUDGET)
+        page = json.loads(raw)
+        pages.append([entry["turn"] for entry in page["entries"]])
+        if page["next_after"] is None:
+            break
+        after = page["next_after"]
+    assert pages == [[1, 2, 2], [3, 3], [4, 5]]
+
+
+async def test_a_search_that_answers_too_much_is_refused() -> None:
+    store = InMemoryStore()
+    for _ in range(3):
+        await store.append_turn("c", [Message(role="user", content="x" * 4000)])
+    turns = await store.read_turns("c")
+    with pytest.raises(ValueError, match="lower the limit"):
+        answer_turns(turns, budget=BUDGET)
+    assert len(json.loads(answer_turns(turns[:2], budget=BUDGET))["turns"]) == 2
+    with pytest.raises(ValueError, match="lower the limit"):
+        answer_turns(turns[:1], budget=3000)
