@@ -42,6 +42,7 @@ from commonhold.ops.settings import read_text
 _TOKEN = "NEOSIAN_CLIENT_TOKEN"  # noqa: S105 - a variable's name
 _ACTOR = "demo:tour"
 _PLAIN_WIDTH = 110
+_GLANCE = 44
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -222,18 +223,17 @@ class Demo:
         versions = self._versions(path)
         _check(versions[0].version == newest, "the ledger starts with the newest")
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-        # Of a narrow terminal the texts get what the rest leaves.
-        by = max(len(version.actor or "") for version in versions)
-        for heading, width in (("version", 7), ("action", 8), ("at", 8), ("by", by)):
-            table.add_column(heading, no_wrap=True, min_width=width)
-        table.add_column("last line", no_wrap=True, overflow="ellipsis")
+        for heading in ("version", "action", "at", "by"):
+            table.add_column(heading, no_wrap=True)
+        # On a narrow terminal this column alone gives way.
+        table.add_column("last line")
         for version in versions:
             table.add_row(
                 f"v{version.version}",
                 version.action,
                 f"{version.created_at:%H:%M:%S}",
                 version.actor or "",
-                version.content.rstrip().rpartition("\n")[2],
+                _last_line(version.content),
             )
         self._console.print(table, soft_wrap=False)
 
@@ -335,6 +335,12 @@ def _present(document: MemoryDocument | None) -> MemoryDocument:
     if document is None:
         raise CommandError("the service did not do what it should: a document is not there")
     return document
+
+
+def _last_line(content: str) -> str:
+    """Where this run's edits are, cut to a glance."""
+    line = content.rstrip().rpartition("\n")[2]
+    return line if len(line) <= _GLANCE else f"{line[: _GLANCE - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _shown(file: Path) -> str:
