@@ -1,6 +1,8 @@
 """Ceilings: sizes, pace, room, and what a slow or silent client can hold."""
 
 import asyncio
+import json
+import socket
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.contract import ConversationTurn, MemoryDocument, Message
 from commonhold.contract.errors import StoreUnavailableError
+from commonhold_state import replies
 from commonhold_state.app import Limits
 from tests.support.goldens.expectations import assert_ok, assert_plain, assert_refused
 from tests.support.raw_http import Answer, RawConnection, chunked, request_bytes
@@ -292,6 +295,37 @@ class TestPace:
             await self.send_bytewise(connection, request_bytes("GET", "/health")[:-1], pause=0.001)
             assert (await connection.ask(b"\n")).status == 200
             assert (await connection.ask(request_bytes("GET", "/health"))).status == 200
+
+
+class TestSlowReaders:
+    async def test_an_answer_that_nobody_takes_ends_the_connection(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(replies, "STALLED_SECONDS", 0.2)
+        store = InMemoryStore()
+        await store.write("u:a", "p", "x" * 16 * KIB * KIB)
+        request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=READ)
+        async with running(store) as wire:
+            with socket.create_connection((wire.address.host, wire.address.port)) as deaf:
+                deaf.sendall(request)
+                busy = 'commonhold_in_flight{service="state"}'
+                seen = set()
+                async with asyncio.timeout(10):
+                    # It holds its place until it is given up, and nobody else waits for it.
+                    while 0.0 not in seen or 1.0 not in seen:
+                        assert (await wire.ask("GET", "/health")).status == 200
+                        seen.add(count(wire, busy))
+
+    async def test_a_large_answer_arrives_whole(self) -> None:
+        store = InMemoryStore()
+        content = "x" * (5 * KIB * KIB) + "é"
+        await store.write("u:a", "p", content)
+        async with running(store) as wire:
+            answer = await wire.post("memory/read", READ)
+            assert json.loads(answer.body)["document"]["content"] == content
+            assert_ok(
+                await wire.post("memory/read", {"scope": "u:a", "path": "q"}), '{"document":null}'
+            )
 
 
 class TestConnections:

@@ -163,6 +163,14 @@ class Gates:
         # Senders that take their time hold no place; it is taken once there is work to do.
         if not lease.enter():
             raise RejectedError(UNAVAILABLE, reason=FULL)
+        call = self._call(request, route, client, raw)
+        # A large body must not stay beside what was made of it.
+        del raw
+        return Reply(200, OK_HEAD, await route.handle(call))
+
+    def _call(
+        self, request: web.BaseRequest, route: Route, client: Client, raw: bytes | bytearray
+    ) -> Call:
         payload = decode_payload(raw)
         require_allowed(client, route.target, payload.body)
         if payload.fault is not None:
@@ -174,14 +182,13 @@ class Gates:
                 guarded = idempotency.guarded_view(
                     self._backend, header=header, client=client, route=route.path, raw=raw
                 )
-        call = Call(
+        return Call(
             payload.body,
             client=client,
             backend=self._backend,
             guarded=guarded,
             has_nul=payload.has_nul,
         )
-        return Reply(200, OK_HEAD, await route.handle(call))
 
     def _reject(
         self,

@@ -11,7 +11,7 @@ ADVERTISEMENT = b"commonhold-idempotency: 1\r\n"
 
 
 def guarded_view(
-    backend: Backend, *, header: str, client: Client, route: str, raw: bytes
+    backend: Backend, *, header: str, client: Client, route: str, raw: bytes | bytearray
 ) -> Mutations:
     """The store's mutations under the client's key.
 
@@ -21,5 +21,6 @@ def guarded_view(
     key = IdempotencyKey(client=client.actor, value=header)
     if backend.guarded is None:
         raise ValueError(f"{backend.name} keeps no idempotency keys")
-    digest = hashlib.sha256(b"\n".join((route.encode(), raw))).digest()
-    return backend.guarded.guarded(key=key, digest=digest)
+    digest = hashlib.sha256(f"{route}\n".encode())
+    digest.update(raw)
+    return backend.guarded.guarded(key=key, digest=digest.digest())

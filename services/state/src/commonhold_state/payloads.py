@@ -52,7 +52,7 @@ class Payload:
         self.fault = fault
 
 
-def decode_payload(raw: bytes) -> Payload:
+def decode_payload(raw: bytes | bytearray) -> Payload:
     """Raise ValueError when the bytes are not a JSON object."""
     if raw[:3] == _BOM:
         raw = raw[3:]
@@ -67,7 +67,7 @@ def decode_payload(raw: bytes) -> Payload:
     return Payload(value, has_nul=_NUL in raw)
 
 
-def is_too_deep(raw: bytes) -> bool:
+def is_too_deep(raw: bytes | bytearray) -> bool:
     """Whether brackets nest deeper than the limit, alike for every parser; linear in size."""
     if raw.count(b"[") + raw.count(b"{") <= MAX_NESTING:
         return False
@@ -83,11 +83,11 @@ def is_too_deep(raw: bytes) -> bool:
     return False
 
 
-def _deepest(chunk: bytes, depth: int) -> int:
+def _deepest(chunk: bytes | bytearray, depth: int) -> int:
     return max(accumulate(map(_STEPS.__getitem__, chunk), initial=depth))
 
 
-def _decode_slowly(raw: bytes) -> Payload:
+def _decode_slowly(raw: bytes | bytearray) -> Payload:
     try:
         value = json.loads(
             raw.decode("utf-8"),
