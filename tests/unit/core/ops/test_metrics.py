@@ -118,3 +118,18 @@ async def _answer(error: BaseException | None) -> int:
     if error is not None:
         raise error
     return 5
+
+
+def test_a_duration_falls_into_the_first_bucket_that_holds_it(metrics: Metrics) -> None:
+    for seconds in (0.0005, 0.001, 0.0011, 10.0, 11.0):
+        metrics.pool_wait.observe(seconds)
+    found = samples(metrics)
+    buckets = {
+        dict(labels)["le"]: value
+        for (name, labels), value in found.items()
+        if name == "commonhold_pool_wait_seconds_bucket"
+    }
+    assert (buckets["0.001"], buckets["0.0025"], buckets["5.0"]) == (2, 3, 3)
+    assert (buckets["10.0"], buckets["+Inf"]) == (4, 5)
+    assert found["commonhold_pool_wait_seconds_count", ()] == 5
+    assert found["commonhold_pool_wait_seconds_sum", ()] == pytest.approx(21.0026)

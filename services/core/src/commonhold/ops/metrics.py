@@ -1,22 +1,30 @@
 """Prometheus metrics of one process. Names and labels are those of docs/reference/metrics.md.
 
-Label values come from closed sets known at start, so that every child exists before the
-first request and no client can add one. A registry belongs to one service object: nothing
-is global.
+Label values come from closed sets known at start, so that no client can add a child. A
+registry belongs to one service object: nothing is global. What every request touches are
+plain numbers, read when the metrics are scraped: a process has one event loop, and the
+library's own counters take a lock each time.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from time import perf_counter
 from typing import Protocol, TypeVar
 
 import prometheus_client
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from commonhold.contract.errors import CommonholdError, StoreUnavailableError
 
-REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 CONFLICT_REASONS = (
     "version_mismatch",
     "document_absent",
@@ -47,32 +55,35 @@ class PoolGauges(Protocol):
     def is_up(self) -> bool: ...
 
 
+class Durations:
+    """A histogram of seconds: one count a bucket, and their sum."""
+
+    __slots__ = ("_counts", "_sum")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(DURATION_BUCKETS) + 1)
+        self._sum = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self._counts[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        self._sum += seconds
+
+    def add_to(self, family: HistogramMetricFamily, labels: Sequence[str]) -> None:
+        bounds = [*map(str, DURATION_BUCKETS), "+Inf"]
+        buckets = list(zip(bounds, accumulate(self._counts), strict=True))
+        family.add_metric(labels, buckets=buckets, sum_value=self._sum)
+
+
 class Metrics:
     """The registry and the metrics that all services share."""
 
     def __init__(self, *, version: str, revision: str) -> None:
-        # A `_created` series beside every counter would double what is scraped, and the
-        # names of docs/reference/metrics.md are all the names there are.
-        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry(auto_describe=True)
         prometheus_client.ProcessCollector(registry=self.registry)
         prometheus_client.PlatformCollector(registry=self.registry)
-        self._conflicts = Counter(
-            "commonhold_conflicts_total",
-            "Conflicts answered, by reason.",
-            ["reason"],
-            registry=self.registry,
-        )
-        self._conflict_of = {reason: self._conflicts.labels(reason) for reason in CONFLICT_REASONS}
         self.schema_version = Gauge(
             "commonhold_schema_version",
             "Version of the database schema as last read.",
-            registry=self.registry,
-        )
-        self.pool_wait = Histogram(
-            "commonhold_pool_wait_seconds",
-            "Time spent waiting for a connection of the pool.",
-            buckets=REQUEST_BUCKETS,
             registry=self.registry,
         )
         build = Gauge(
@@ -82,97 +93,122 @@ class Metrics:
             registry=self.registry,
         )
         build.labels(version, revision).set(1)
+        self._conflicts = dict.fromkeys(CONFLICT_REASONS, 0)
+        self.pool_wait = Durations()
+        self._collect(self._collect_shared)
 
     def count_conflict(self, reason: str) -> None:
-        self._conflict_of[reason].inc()
+        self._conflicts[reason] += 1
 
     def watch_pool(self, pool: PoolGauges) -> None:
         """Read the pool's own attributes whenever the metrics are scraped."""
-        self.registry.register(_PoolCollector(pool))
+        self._collect(lambda: _pool_families(pool))
 
     def watch_replays(self, count: Callable[[], int]) -> None:
         """Read the store's own count whenever the metrics are scraped."""
-        self.registry.register(_ReplayCollector(count))
+        self._collect(
+            lambda: [
+                CounterMetricFamily(
+                    "commonhold_idempotent_replays_total",
+                    "Answers given from a stored idempotency key.",
+                    value=count(),
+                )
+            ]
+        )
 
     def operations(self, names: Iterable[str]) -> "OperationTimers":
-        return OperationTimers(self.registry, names)
+        timers = OperationTimers(names)
+        self._collect(timers.families)
+        return timers
 
     def http(self, *, service: str, routes: Iterable[str], reasons: Iterable[str]) -> "HttpMetrics":
-        return HttpMetrics(self.registry, service=service, routes=routes, reasons=reasons)
+        http = HttpMetrics(service=service, routes=routes, reasons=reasons)
+        self._collect(http.families)
+        return http
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
 
+    def _collect(self, families: Callable[[], Iterable[Metric]]) -> None:
+        self.registry.register(_Families(families))
+
+    def _collect_shared(self) -> Iterator[Metric]:
+        conflicts = CounterMetricFamily(
+            "commonhold_conflicts_total", "Conflicts answered, by reason.", labels=["reason"]
+        )
+        for reason, count in self._conflicts.items():
+            conflicts.add_metric([reason], count)
+        yield conflicts
+        waits = HistogramMetricFamily(
+            "commonhold_pool_wait_seconds", "Time spent waiting for a connection of the pool."
+        )
+        self.pool_wait.add_to(waits, [])
+        yield waits
+
 
 class HttpMetrics:
-    """Requests of one service, with a child for every route and reason made at start."""
+    """Requests of one service, by route; an unknown route or reason is a KeyError."""
 
-    def __init__(
-        self,
-        registry: CollectorRegistry,
-        *,
-        service: str,
-        routes: Iterable[str],
-        reasons: Iterable[str],
-    ) -> None:
+    def __init__(self, *, service: str, routes: Iterable[str], reasons: Iterable[str]) -> None:
         self._service = service
-        self._requests = Counter(
-            "commonhold_http_requests_total",
-            "Requests answered.",
-            ["service", "route", "status"],
-            registry=registry,
-        )
-        durations = Histogram(
-            "commonhold_http_request_duration_seconds",
-            "From the head of the request to the end of its answer.",
-            ["service", "route"],
-            buckets=REQUEST_BUCKETS,
-            registry=registry,
-        )
-        rejected = Counter(
-            "commonhold_rejected_total",
-            "Requests answered 503 or 408, by reason.",
-            ["service", "reason"],
-            registry=registry,
-        )
-        in_flight = Gauge(
-            "commonhold_in_flight", "Requests being served now.", ["service"], registry=registry
-        )
-        self._in_flight = in_flight.labels(service)
-        self._observe = {route: durations.labels(service, route).observe for route in routes}
-        self._rejected = {reason: rejected.labels(service, reason) for reason in reasons}
-        self._answered: dict[tuple[str, int], Counter] = {}
+        self._durations = {route: Durations() for route in routes}
+        self._answered: dict[tuple[str, int], int] = {}
+        self._rejected = dict.fromkeys(reasons, 0)
+        self._in_flight: Callable[[], int] = int
 
     def watch_in_flight(self, count: Callable[[], int]) -> None:
-        self._in_flight.set_function(count)
+        self._in_flight = count
 
     def answered(self, route: str, status: int, *, started: float) -> None:
         """Count one answer; `started` is a reading of `perf_counter`."""
-        counter = self._answered.get((route, status))
-        if counter is None:
-            counter = self._requests.labels(self._service, route, str(status))
-            self._answered[route, status] = counter
-        counter.inc()
-        self._observe[route](perf_counter() - started)
+        self._durations[route].observe(perf_counter() - started)
+        key = (route, status)
+        self._answered[key] = self._answered.get(key, 0) + 1
 
     def rejected(self, reason: str) -> None:
-        self._rejected[reason].inc()
+        self._rejected[reason] += 1
+
+    def families(self) -> Iterator[Metric]:
+        yield self._requests()
+        durations = HistogramMetricFamily(
+            "commonhold_http_request_duration_seconds",
+            "From the head of the request to the end of its answer.",
+            labels=["service", "route"],
+        )
+        for route, histogram in self._durations.items():
+            histogram.add_to(durations, [self._service, route])
+        yield durations
+        rejected = CounterMetricFamily(
+            "commonhold_rejected_total",
+            "Requests answered 503 or 408, by reason.",
+            labels=["service", "reason"],
+        )
+        for reason, count in self._rejected.items():
+            rejected.add_metric([self._service, reason], count)
+        yield rejected
+        in_flight = GaugeMetricFamily(
+            "commonhold_in_flight", "Requests being served now.", labels=["service"]
+        )
+        in_flight.add_metric([self._service], self._in_flight())
+        yield in_flight
+
+    def _requests(self) -> Metric:
+        family = CounterMetricFamily(
+            "commonhold_http_requests_total",
+            "Requests answered.",
+            labels=["service", "route", "status"],
+        )
+        for (route, status), count in self._answered.items():
+            family.add_metric([self._service, route, str(status)], count)
+        return family
 
 
 class OperationTimers:
     """Durations of store operations, by operation and outcome."""
 
-    def __init__(self, registry: CollectorRegistry, names: Iterable[str]) -> None:
-        histogram = Histogram(
-            "commonhold_store_operation_duration_seconds",
-            "Calls of the store.",
-            ["operation", "outcome"],
-            buckets=REQUEST_BUCKETS,
-            registry=registry,
-        )
-        self._observe = {
-            name: {outcome: histogram.labels(name, outcome).observe for outcome in OUTCOMES}
-            for name in names
+    def __init__(self, names: Iterable[str]) -> None:
+        self._durations: Mapping[str, Mapping[str, Durations]] = {
+            name: {outcome: Durations() for outcome in OUTCOMES} for name in names
         }
 
     async def measure(self, operation: str, call: Awaitable[T]) -> T:
@@ -186,8 +222,19 @@ class OperationTimers:
             outcome = _outcome_of(error)
             raise
         finally:
-            self._observe[operation][outcome](perf_counter() - started)
+            self._durations[operation][outcome].observe(perf_counter() - started)
         return result
+
+    def families(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(
+            "commonhold_store_operation_duration_seconds",
+            "Calls of the store.",
+            labels=["operation", "outcome"],
+        )
+        for operation, outcomes in self._durations.items():
+            for outcome, histogram in outcomes.items():
+                histogram.add_to(family, [operation, outcome])
+        yield family
 
 
 def _outcome_of(error: BaseException) -> str:
@@ -196,36 +243,28 @@ def _outcome_of(error: BaseException) -> str:
     return REFUSED if isinstance(error, CommonholdError) or type(error) is ValueError else FAILED
 
 
-class _PoolCollector(Collector):
-    def __init__(self, pool: PoolGauges) -> None:
-        self._pool = pool
-
-    def collect(self) -> Iterator[Metric]:
-        connections = GaugeMetricFamily(
-            "commonhold_pool_connections", "Connections to the database.", labels=["state"]
-        )
-        connections.add_metric(["in_use"], self._pool.in_use)
-        connections.add_metric(["idle"], self._pool.idle)
-        yield connections
-        yield GaugeMetricFamily(
-            "commonhold_pool_waiting",
-            "Requests waiting for a connection now.",
-            value=self._pool.waiting,
-        )
-        yield GaugeMetricFamily(
-            "commonhold_database_up",
-            "1 when the last probe of the database succeeded.",
-            value=float(self._pool.is_up),
-        )
+def _pool_families(pool: PoolGauges) -> Iterator[Metric]:
+    connections = GaugeMetricFamily(
+        "commonhold_pool_connections", "Connections to the database.", labels=["state"]
+    )
+    connections.add_metric(["in_use"], pool.in_use)
+    connections.add_metric(["idle"], pool.idle)
+    yield connections
+    yield GaugeMetricFamily(
+        "commonhold_pool_waiting", "Requests waiting for a connection now.", value=pool.waiting
+    )
+    yield GaugeMetricFamily(
+        "commonhold_database_up",
+        "1 when the last probe of the database succeeded.",
+        value=float(pool.is_up),
+    )
 
 
-class _ReplayCollector(Collector):
-    def __init__(self, count: Callable[[], int]) -> None:
-        self._count = count
+class _Families(Collector):
+    """A collector from a function."""
 
-    def collect(self) -> Iterator[Metric]:
-        yield CounterMetricFamily(
-            "commonhold_idempotent_replays_total",
-            "Answers given from a stored idempotency key.",
-            value=self._count(),
-        )
+    def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families()
