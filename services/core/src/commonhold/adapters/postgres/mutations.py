@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.connections import transaction
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.keys import Keys, Subject
 from commonhold.adapters.postgres.pool import Pool
@@ -26,6 +27,7 @@ from commonhold.contract.turns import (
     ConversationTurn,
 )
 from commonhold.migrations.connections import Connection
+from commonhold.migrations.timeouts import LOCK_TIMEOUT_SECONDS
 
 T = TypeVar("T")
 Act = Callable[[Connection], Awaitable[T]]
@@ -44,8 +46,15 @@ class DirectRunner:
         self._pool = pool
 
     async def __call__(self, subject: Subject, act: Act[T]) -> T:  # noqa: ARG002 - Runner's
-        async with self._pool.connection() as conn:
-            return await act(conn)
+        lease = self._pool.connection()
+        async with lease as conn:
+            # A row in demand is waited for twice: in its queue, then for its holder.
+            lock_wait = lease.wait_left_seconds / 2
+            if lock_wait >= LOCK_TIMEOUT_SECONDS:
+                return await act(conn)
+            # Only who queued long pays for a transaction that carries what is left of the wait.
+            async with transaction(conn, lock_wait_seconds=lock_wait):
+                return await act(conn)
 
 
 class KeyedRunner:
@@ -58,9 +67,15 @@ class KeyedRunner:
         self._digest = digest
 
     async def __call__(self, subject: Subject, act: Act[T]) -> T:
-        async with self._pool.connection() as conn:
+        lease = self._pool.connection()
+        async with lease as conn:
             return await self._keys.once(
-                conn, key=self._key, digest=self._digest, subject=subject, act=act
+                conn,
+                key=self._key,
+                digest=self._digest,
+                subject=subject,
+                act=act,
+                lock_wait_seconds=lease.wait_left_seconds,
             )
 
 
