@@ -218,7 +218,7 @@ async def test_the_serving_role_reads_and_writes_rows_and_nothing_else(
                 " VALUES ('user:a', now(), 1)"
             )
             assert await serving.fetchval("SELECT version FROM commonhold.schema_state") == 1
-            assert await serving.fetchval("SHOW lock_timeout") == "1200ms"
+            assert await serving.fetchval("SHOW lock_timeout") == "2s"
             for refused in (
                 "CREATE TABLE commonhold.own (id integer)",
                 "DROP TABLE commonhold.turns",

@@ -197,7 +197,7 @@ async def test_timeouts_come_with_the_connection(database_dsn: str) -> None:
     async with pool.connection() as conn:
         names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
         found = [await conn.fetchval("SELECT current_setting($1)", name) for name in names]
-    assert found == ["7s", "1200ms", "10s"]
+    assert found == ["7s", "2s", "10s"]
     assert await PostgresStore(pool).missing_timeouts() == ()
     await pool.close()
 

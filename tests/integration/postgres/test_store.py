@@ -266,33 +266,6 @@ async def test_a_lock_held_too_long_is_answered_unavailable(
     assert (await store.write("user:a", "a", "z")).version == 2
 
 
-@pytest.mark.parametrize("keyed", [False, True])
-async def test_who_queued_for_a_connection_waits_less_for_a_lock(
-    database_dsn: str, *, keyed: bool
-) -> None:
-    """Both waits together stay under the three seconds in which the answer must be out."""
-    pool = await Pool.open(database_dsn, size=1)
-    store = PostgresStore(pool)
-    key = IdempotencyKey("client:a", "k1")
-    second = store.guarded(key=key, digest=b"body") if keyed else store
-    await store.write("user:a", "a", "x")
-    holder = await asyncpg.connect(database_dsn)
-    loop = asyncio.get_running_loop()
-    async with holder.transaction():
-        await holder.execute("SELECT 1 FROM commonhold.documents FOR UPDATE")
-        first = asyncio.create_task(store.write("user:a", "a", "y"))
-        await asyncio.sleep(0.3)
-        started = loop.time()
-        with pytest.raises(StoreUnavailableError, match="55P03"):
-            await second.write("user:a", "a", "z")
-        assert loop.time() - started < 3.0
-        with pytest.raises(StoreUnavailableError, match="55P03"):
-            await first
-    await holder.close()
-    assert (await second.write("user:a", "a", "z")).version == 2
-    await pool.close()
-
-
 async def test_an_erasure_outlasts_the_statement_timeout(database_dsn: str) -> None:
     pool = await Pool.open(database_dsn, size=1, statement_timeout_seconds=0.2)
     store = PostgresStore(pool)

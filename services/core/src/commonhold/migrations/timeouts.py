@@ -6,10 +6,8 @@ those, `commonhold migrate --grant-to` sets them on the serving role
 """
 
 STATEMENT_TIMEOUT_SECONDS = 30.0
-# Waiting longer for a lock is answered 503 (docs/reference/wire.md, section 2). A row in
-# demand is waited for twice, first in the queue of its waiters and then for its holder, so
-# this counts twice against the three seconds in which the answer must be out.
-LOCK_TIMEOUT_SECONDS = 1.2
+# Waiting longer for a lock is answered 503 (docs/reference/wire.md, section 2).
+LOCK_TIMEOUT_SECONDS = 2.0
 # A holder that was stopped in the middle of a transaction must not keep its locks.
 IDLE_IN_TRANSACTION_SECONDS = 10.0
 

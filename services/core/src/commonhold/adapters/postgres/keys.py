@@ -93,7 +93,6 @@ class Keys:
         digest: bytes,
         subject: Subject,
         act: Callable[[Connection], Awaitable[T]],
-        lock_wait_seconds: float,
     ) -> T:
         """The answer of `act`, from a call of it now or from the one remembered.
 
@@ -101,8 +100,7 @@ class Keys:
         raises rolls the key back, so that only successes are remembered.
         """
         # Whoever holds the key is waited for as long as for a connection.
-        lock_wait = min(self._wait_seconds, lock_wait_seconds)
-        async with transaction(conn, lock_wait_seconds=lock_wait):
+        async with transaction(conn, lock_wait_seconds=self._wait_seconds):
             remembered = await self._claim(conn, key=key, digest=digest, subject=subject)
             if remembered is not None:
                 self.replays += 1

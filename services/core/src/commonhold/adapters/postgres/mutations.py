@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from commonhold.adapters.postgres import checks
-from commonhold.adapters.postgres.connections import transaction
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.keys import Keys, Subject
 from commonhold.adapters.postgres.pool import Pool
@@ -27,7 +26,6 @@ from commonhold.contract.turns import (
     ConversationTurn,
 )
 from commonhold.migrations.connections import Connection
-from commonhold.migrations.timeouts import LOCK_TIMEOUT_SECONDS
 
 T = TypeVar("T")
 Act = Callable[[Connection], Awaitable[T]]
@@ -46,15 +44,8 @@ class DirectRunner:
         self._pool = pool
 
     async def __call__(self, subject: Subject, act: Act[T]) -> T:  # noqa: ARG002 - Runner's
-        lease = self._pool.connection()
-        async with lease as conn:
-            # A row in demand is waited for twice: in its queue, then for its holder.
-            lock_wait = lease.wait_left_seconds / 2
-            if lock_wait >= LOCK_TIMEOUT_SECONDS:
-                return await act(conn)
-            # Only who queued long pays for a transaction that carries what is left of the wait.
-            async with transaction(conn, lock_wait_seconds=lock_wait):
-                return await act(conn)
+        async with self._pool.connection() as conn:
+            return await act(conn)
 
 
 class KeyedRunner:
@@ -67,15 +58,9 @@ class KeyedRunner:
         self._digest = digest
 
     async def __call__(self, subject: Subject, act: Act[T]) -> T:
-        lease = self._pool.connection()
-        async with lease as conn:
+        async with self._pool.connection() as conn:
             return await self._keys.once(
-                conn,
-                key=self._key,
-                digest=self._digest,
-                subject=subject,
-                act=act,
-                lock_wait_seconds=lease.wait_left_seconds,
+                conn, key=self._key, digest=self._digest, subject=subject, act=act
             )
 
 

@@ -26,10 +26,6 @@ from commonhold.migrations.timeouts import session_settings
 
 # A caller that opens a connection to a server that has gone silent is answered by then.
 CONNECT_TIMEOUT_SECONDS = 2.0
-# What is left for locks to whoever queued to the last moment: with the default wait for a
-# connection all waits together stay under the three seconds in which a 503 must be out.
-WAIT_AFTER_QUEUE_SECONDS = 0.9
-LEAST_WAIT_SECONDS = 0.2
 
 DRIVER_ERRORS = (
     asyncpg.PostgresError,
@@ -245,23 +241,13 @@ class Pool:
 class Lease:
     """One use of a connection."""
 
-    __slots__ = ("_conn", "_pool", "_waited_seconds")
+    __slots__ = ("_conn", "_pool")
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._waited_seconds = 0.0
-
-    @property
-    def wait_left_seconds(self) -> float:
-        """How long locks may still be waited for, after the wait for the connection."""
-        left = self._pool.wait_seconds + WAIT_AFTER_QUEUE_SECONDS - self._waited_seconds
-        return max(left, LEAST_WAIT_SECONDS)
 
     async def __aenter__(self) -> Connection:
-        loop = asyncio.get_running_loop()
-        started = loop.time()
         self._conn = await self._pool.acquire()
-        self._waited_seconds = loop.time() - started
         return self._conn
 
     async def __aexit__(
