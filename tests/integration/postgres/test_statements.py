@@ -75,8 +75,8 @@ HOT = [
     ("list_projections", "'c-7', 50, 20", "projections_in_order"),
     ("list_turn_redactions", "null, 20", "turn_redactions_by_time"),
     ("list_turn_redactions_of", "null, 20, '{c-7}'", "turn_redactions_by_conversation"),
-    ("search_turns", "'%sextant%', '{%sextant%}', 50", "turns_search"),
-    ("search_turns", "'%common%', '{%common%}', 50", "turns_by_time"),
+    ("search_turns", "'%sextant%', '%', '{}', 50", "turns_search"),
+    ("search_turns", "'%common%', '%', '{}', 50", "turns_by_time"),
     ("select_key", "'client:a', 'k'", "idempotency_pkey"),
 ]
 

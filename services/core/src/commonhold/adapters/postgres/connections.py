@@ -11,10 +11,14 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from commonhold.migrations.connections import Connection
-from commonhold.migrations.timeouts import milliseconds
 
 # The largest number a version or turn column holds; a larger one is never there.
 LARGEST_BIGINT = 2**63 - 1
+
+
+NO_SETTINGS: Mapping[str, str] = {}
+# An erasure and a restore must finish, however long they take.
+PATIENT = {"statement_timeout": "0"}
 
 
 class NothingMatchedError(Exception):
@@ -39,20 +43,16 @@ def refuses_settings(error: Exception) -> bool:
 
 @asynccontextmanager
 async def transaction(
-    conn: Connection, *, patient: bool = False, lock_wait_seconds: float | None = None
+    conn: Connection, *, settings: Mapping[str, str] = NO_SETTINGS
 ) -> AsyncIterator[None]:
     """A READ COMMITTED transaction, or a savepoint inside an open one.
 
-    `patient` lifts the statement timeout: an erasure or a restore must finish.
-    `lock_wait_seconds` takes the place of the connection's lock timeout.
+    `settings` hold until its end; they travel with its beginning, in one round trip.
     """
     nested = conn.is_in_transaction()
-    begin = ["SAVEPOINT inner_work" if nested else "BEGIN"]
-    if patient:
-        begin.append("SET LOCAL statement_timeout = 0")
-    if lock_wait_seconds is not None:
-        begin.append(f"SET LOCAL lock_timeout = {milliseconds(lock_wait_seconds)}")
-    await conn.execute("; ".join(begin))
+    begin = "SAVEPOINT inner_work" if nested else "BEGIN"
+    changes = [f"SET LOCAL {name} = {value}" for name, value in settings.items()]
+    await conn.execute("; ".join([begin, *changes]))
     try:
         yield
     except BaseException:

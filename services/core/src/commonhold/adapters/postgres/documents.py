@@ -12,6 +12,7 @@ import asyncpg
 from commonhold.adapters.postgres import rows
 from commonhold.adapters.postgres.connections import (
     LARGEST_BIGINT,
+    PATIENT,
     NothingMatchedError,
     transaction,
 )
@@ -147,7 +148,7 @@ class Documents:
     ) -> int:
         now = read_clock(self._clock)
         try:
-            async with transaction(conn, patient=True):
+            async with transaction(conn, settings=PATIENT):
                 if path is None:
                     return await self._redact_scope(conn, scope, actor=actor, now=now)
                 return await self._redact_path(conn, scope, path, actor=actor, now=now)

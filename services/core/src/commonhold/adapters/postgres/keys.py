@@ -20,6 +20,7 @@ from commonhold.contract.documents import MemoryDocument
 from commonhold.contract.idempotency import KEY_LIFETIME, KEY_REUSED, IdempotencyKey
 from commonhold.contract.turns import ConversationTurn
 from commonhold.migrations.connections import Connection
+from commonhold.migrations.timeouts import milliseconds
 
 _SWEEP_BATCH = 500
 
@@ -79,7 +80,7 @@ class Keys:
         wait_seconds: float,
     ) -> None:
         self._sql = sql
-        self._wait_seconds = wait_seconds
+        self._lock_wait = {"lock_timeout": milliseconds(wait_seconds)}
         self._documents = documents
         self._turns = turns
         self._clock = clock
@@ -100,7 +101,7 @@ class Keys:
         raises rolls the key back, so that only successes are remembered.
         """
         # Whoever holds the key is waited for as long as for a connection.
-        async with transaction(conn, lock_wait_seconds=self._wait_seconds):
+        async with transaction(conn, settings=self._lock_wait):
             remembered = await self._claim(conn, key=key, digest=digest, subject=subject)
             if remembered is not None:
                 self.replays += 1

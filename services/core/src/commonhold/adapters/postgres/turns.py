@@ -6,6 +6,7 @@ from datetime import datetime
 from commonhold.adapters.postgres import rows
 from commonhold.adapters.postgres.connections import (
     LARGEST_BIGINT,
+    PATIENT,
     NothingMatchedError,
     transaction,
 )
@@ -20,6 +21,9 @@ from commonhold.contract.turns import (
     ConversationTurn,
 )
 from commonhold.migrations.connections import Connection
+
+_ANYTHING = "%"
+_PLAN_FOR_THESE_TERMS = {"plan_cache_mode": "force_custom_plan", "jit": "off"}
 
 
 class Turns:
@@ -82,17 +86,16 @@ class Turns:
     ) -> tuple[ConversationTurn, ...]:
         if any(NUL in term for term in terms):
             return ()
-        patterns = [_containing(term) for term in terms]
-        longest = max(patterns, key=len)
-        async with transaction(conn):
-            # The right plan depends on the terms: the index for rare ones, the newest
-            # turns first for common ones. A plan made once for all would be wrong for one.
-            await conn.execute("SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off")
+        patterns = sorted({_containing(term) for term in terms}, key=len, reverse=True)
+        first, second, *others = [*patterns, _ANYTHING] if len(patterns) == 1 else patterns
+        # The right plan depends on the terms: the index for rare ones, the newest turns
+        # first for common ones. A plan made once for all would be wrong for one of them.
+        async with transaction(conn, settings=_PLAN_FOR_THESE_TERMS):
             if conversations is None:
-                found = await conn.fetch(self._sql.search_turns, longest, patterns, limit)
+                found = await conn.fetch(self._sql.search_turns, first, second, others, limit)
             else:
                 found = await conn.fetch(
-                    self._sql.search_turns_of, longest, patterns, limit, list(conversations)
+                    self._sql.search_turns_of, first, second, others, limit, list(conversations)
                 )
         return tuple(rows.turn(row) for row in found)
 
@@ -120,7 +123,7 @@ class Turns:
         last = None if through is None else min(through, LARGEST_BIGINT)
         chosen = None if turns is None else [n for n in set(turns) if n <= LARGEST_BIGINT]
         try:
-            async with transaction(conn, patient=True):
+            async with transaction(conn, settings=PATIENT):
                 await conn.execute(self._sql.claim_conversation, conversation_id)
                 newest_at = await conn.fetchval(self._sql.lock_conversation, conversation_id)
                 matched = await self._blank(conn, conversation_id, last, chosen)

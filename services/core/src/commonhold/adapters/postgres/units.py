@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from commonhold.adapters.postgres import rows
-from commonhold.adapters.postgres.connections import transaction
+from commonhold.adapters.postgres.connections import PATIENT, transaction
 from commonhold.adapters.postgres.statements import DocumentStatements, TurnStatements
 from commonhold.contract.documents import MemoryDocument, MemoryVersion, ScopeArchive
 from commonhold.contract.errors import ConversationConflictError, MemoryConflictError
@@ -38,7 +38,7 @@ class Units:
     async def restore_scope(self, conn: Connection, archive: ScopeArchive) -> None:
         sql, scope = self._documents, archive.scope
         heads = _heads(archive)
-        async with transaction(conn, patient=True):
+        async with transaction(conn, settings=PATIENT):
             await conn.execute(sql.lock_scope, scope)
             if await conn.fetchval(sql.is_scope_occupied, scope):
                 raise MemoryConflictError(scope=scope, path=None, reason="target_occupied")
@@ -54,7 +54,7 @@ class Units:
 
     async def restore_conversation(self, conn: Connection, archive: ConversationArchive) -> None:
         sql, conversation_id = self._turns, archive.conversation_id
-        async with transaction(conn, patient=True):
+        async with transaction(conn, settings=PATIENT):
             if not (archive.turns or archive.projections or archive.redactions):
                 if await conn.fetchval(sql.is_conversation_occupied, conversation_id):
                     raise _occupied(conversation_id)

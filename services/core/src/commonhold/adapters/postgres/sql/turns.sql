@@ -34,22 +34,25 @@ FROM commonhold.conversations
 WHERE conversation_id = $1;
 
 -- name: search_turns
--- $1 is the pattern of the longest term, which the trigram index can answer; $2 are the
--- patterns of all terms.
+-- $1 and $2 are the patterns of the two longest terms, which the trigram index intersects,
+-- $3 those of the others. No term stands twice: the planner would count it twice.
 SELECT conversation_id, turn, messages, created_at, actor, redacted, format
 FROM commonhold.turns
-WHERE NOT redacted AND search_text LIKE $1 AND search_text LIKE ALL($2::text [])
+WHERE
+    NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
+    AND search_text LIKE ALL($3::text [])
 ORDER BY created_at DESC, conversation_id DESC, turn DESC
-LIMIT $3;
+LIMIT $4;
 
 -- name: search_turns_of
 SELECT conversation_id, turn, messages, created_at, actor, redacted, format
 FROM commonhold.turns
 WHERE
-    NOT redacted AND search_text LIKE $1 AND search_text LIKE ALL($2::text [])
-    AND conversation_id = ANY($4::text [])
+    NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
+    AND search_text LIKE ALL($3::text [])
+    AND conversation_id = ANY($5::text [])
 ORDER BY created_at DESC, conversation_id DESC, turn DESC
-LIMIT $3;
+LIMIT $4;
 
 -- name: append_projections
 WITH head AS (
