@@ -30,8 +30,3 @@ def store(pool: Pool, clock: HandClock) -> StateStore:
 async def wire(store: StateStore) -> AsyncIterator[Wire]:
     async with running(store) as service:
         yield service
-
-
-@pytest.fixture
-def backend_name() -> str:
-    return "PostgresStore"

@@ -1,6 +1,6 @@
 """The wire, byte for byte, over the in-memory store."""
 
-from tests.support.goldens.bodies import BodyGoldens
+from tests.support.goldens.bodies import BodyGoldens, JsonGoldens
 from tests.support.goldens.conversations import ConversationGoldens
 from tests.support.goldens.http import HttpGoldens
 from tests.support.goldens.idempotency import IdempotencyGoldens
@@ -34,4 +34,8 @@ class TestStoreRoutes(UnitGoldens):
 
 
 class TestIdempotencyKeys(IdempotencyGoldens):
+    pass
+
+
+class TestJson(JsonGoldens):
     pass
