@@ -393,6 +393,21 @@ class TestFailures:
         assert "r-17" in logged
         assert "Traceback" in logged
 
+    async def test_a_failure_of_the_gates_themselves_is_logged_and_closes(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def broken(_request: object) -> str:
+            raise RuntimeError("gate off its hinges")
+
+        async with running(InMemoryStore()) as wire:
+            monkeypatch.setattr(wire.gates, "_label", broken)
+            answer = await wire.ask("GET", "/health")
+            assert_plain(answer, 500, "Internal Server Error")
+            assert answer.header("connection") == "close"
+            labels = 'route="unknown",service="state",status="500"'
+            assert count(wire, f"commonhold_http_requests_total{{{labels}}}") == 1
+        assert "gate off its hinges" in capsys.readouterr().out
+
     async def test_an_unready_service_is_503_but_healthy(self) -> None:
         async with running(InMemoryStore()) as wire:
             wire.health.become_unready("migrating")

@@ -34,7 +34,6 @@ from commonhold_state.errors import (
 )
 from commonhold_state.payloads import decode_payload
 from commonhold_state.replies import (
-    BAD_REQUEST,
     GET_ONLY,
     NOT_FOUND,
     OK_HEAD,
@@ -100,9 +99,9 @@ class Gates:
             self._bind(request).debug("request", route=label, status=reply.status)
         return self._kept if is_kept else self._closed
 
-    def reject_garbage(self) -> None:
-        """Count what was no HTTP: aiohttp has answered it."""
-        self._http.answered(UNKNOWN, BAD_REQUEST.status, started=perf_counter())
+    def count_unjudged(self, status: int) -> None:
+        """Count what aiohttp answered without the gates: no HTTP, or their failure."""
+        self._http.answered(UNKNOWN, status, started=perf_counter())
 
     async def _judge(self, request: web.BaseRequest, label: str, lease: Lease) -> Reply:
         try:

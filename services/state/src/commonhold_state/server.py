@@ -11,6 +11,7 @@ import resource
 from collections.abc import Callable
 from contextlib import suppress
 
+import structlog
 from aiohttp import web
 
 from commonhold.ops.settings import Address
@@ -27,15 +28,18 @@ READ_BUFFER_BYTES = 64 * 1024
 BACKLOG = 1024
 # A connection may become idle while the service drains: how often to look.
 DRAIN_POLL_SECONDS = 0.1
+SERVER_FAULT = 500
+
+logger = structlog.get_logger(__name__)
 
 
 class Connection(web.RequestHandler):
     """One client connection, cut when a request's head does not arrive in time."""
 
-    __slots__ = ("_head_seconds", "_head_timer", "_on_garbage")
+    __slots__ = ("_head_seconds", "_head_timer", "_on_unjudged")
 
     def __init__(
-        self, server: "WireServer", *, head_seconds: float, on_garbage: Callable[[], None]
+        self, server: "WireServer", *, head_seconds: float, on_unjudged: Callable[[int], None]
     ) -> None:
         super().__init__(
             server,
@@ -48,7 +52,7 @@ class Connection(web.RequestHandler):
         )
         self._head_seconds = head_seconds
         self._head_timer: asyncio.TimerHandle | None = None
-        self._on_garbage = on_garbage
+        self._on_unjudged = on_unjudged
 
     @property
     def is_idle(self) -> bool:
@@ -75,13 +79,21 @@ class Connection(web.RequestHandler):
     def handle_error(
         self,
         request: web.BaseRequest,  # noqa: ARG002 - aiohttp's signature
-        status: int = 500,  # noqa: ARG002
-        exc: BaseException | None = None,  # noqa: ARG002
+        status: int = 500,
+        exc: BaseException | None = None,
         message: str | None = None,  # noqa: ARG002
     ) -> web.StreamResponse:
-        """Answer what is no HTTP. Its bytes may hold a token: they are neither shown nor logged."""
-        self._on_garbage()
-        answer = web.Response(status=400, text="Bad Request")
+        """Answer what never reached the gates, or what they failed to answer.
+
+        What is no HTTP may hold a token: it is neither shown nor logged.
+        """
+        is_ours = status >= SERVER_FAULT
+        self._on_unjudged(status if is_ours else 400)
+        if not is_ours:
+            answer = web.Response(status=400, text="Bad Request")
+        else:
+            logger.error("gates_failed", exc_info=exc)
+            answer = web.Response(status=500, text="Internal Server Error")
         answer.force_close()
         return answer
 
@@ -112,7 +124,7 @@ class WireServer(web.Server):
 
     def __call__(self) -> web.RequestHandler:
         return Connection(
-            self, head_seconds=self._head_seconds, on_garbage=self._gates.reject_garbage
+            self, head_seconds=self._head_seconds, on_unjudged=self._gates.count_unjudged
         )
 
     @property
