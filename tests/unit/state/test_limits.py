@@ -348,6 +348,17 @@ class TestConnections:
             for connection in silent:
                 await connection.close()
 
+    async def test_refused_senders_that_go_on_sending_cannot_either(self) -> None:
+        async with running(InMemoryStore(), most_connections=3) as wire:
+            senders = [await wire.connect() for _ in range(3)]
+            for sender in senders:
+                refused = request_bytes("POST", "/v1/memory/read", length=1000)
+                assert (await sender.ask(refused)).status == 401
+                await sender.send(b"x")
+            assert (await wire.ask("GET", "/health")).status == 200
+            for sender in senders:
+                await sender.close()
+
     async def test_working_connections_are_not_evicted(self) -> None:
         store = GatedStore()
         async with running(store, most_connections=2) as wire:

@@ -2,8 +2,8 @@
 
 A connection has `head_seconds` for the head of a request once its first byte is here, and
 `IDLE_SECONDS` between requests. Their number is bounded; at the bound the one that has
-been open longest without a request makes room, so that idle connections cannot keep
-working ones out.
+been open longest without a request makes room, so that idle connections, and those that were
+refused and still send, cannot keep working ones out.
 """
 
 import asyncio
@@ -58,6 +58,11 @@ class Connection(web.RequestHandler):
     def is_idle(self) -> bool:
         """Whether no request is running or waiting its turn."""
         return self._waiter is not None and not self._messages
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether nobody waits for an answer here: idle, or reading on what was refused."""
+        return not self._request_in_progress and not self._messages
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -180,7 +185,7 @@ class WireServer(web.Server):
 
     def _make_room(self) -> bool:
         for connection in self._open:
-            if isinstance(connection, Connection) and connection.is_idle:
+            if isinstance(connection, Connection) and connection.has_answered:
                 connection.force_close()
                 return True
         return False
