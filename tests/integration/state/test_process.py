@@ -13,6 +13,10 @@ from tests.support.state_process import TOKEN, state_process
 
 READ = {"scope": "u:a", "path": "p"}
 BODY = b'{"scope":"u:a","path":"p"}'
+# Sent ahead of a body that is then held back: it has earned its sender a minute at the pace
+# that is asked of bodies.
+AHEAD = b" " * 60_000
+LENGTH = len(AHEAD) + len(BODY)
 INVITED = {"authorization": f"Bearer {TOKEN}", "expect": "100-continue"}
 
 
@@ -65,8 +69,9 @@ async def test_a_stop_finishes_what_runs_and_takes_nothing_new(
         stack.push_async_callback(idle.close)
         stack.push_async_callback(running.close)
         assert (await idle.ask(request_bytes("GET", "/health"))).status == 200
-        request = request_bytes("POST", "/v1/memory/read", headers=INVITED, length=len(BODY))
+        request = request_bytes("POST", "/v1/memory/read", headers=INVITED, length=LENGTH)
         assert (await running.ask(request)).status == 100
+        await running.send(AHEAD)
         service.signal(number)
         await service.until_refused()
         assert await idle.read_to_end() == b""
@@ -85,8 +90,9 @@ async def test_a_request_that_outlasts_the_drain_is_cut(database_dsn: str) -> No
     async with state_process(database_dsn, settings={"COMMONHOLD_DRAIN_SECONDS": "0.2"}) as service:
         await service.until_ops("/readyz", status=200)
         async with await service.connect() as running:
-            request = request_bytes("POST", "/v1/memory/read", headers=INVITED, length=len(BODY))
+            request = request_bytes("POST", "/v1/memory/read", headers=INVITED, length=LENGTH)
             assert (await running.ask(request)).status == 100
+            await running.send(AHEAD)
             service.signal(signal.SIGTERM)
             assert await service.exit_status() == 0
         assert len(service.events("drain_deadline_passed")) == 1
@@ -96,8 +102,9 @@ async def test_a_second_signal_ends_the_wait(database_dsn: str) -> None:
     async with state_process(database_dsn, settings={"COMMONHOLD_DRAIN_SECONDS": "600"}) as service:
         await service.until_ops("/readyz", status=200)
         async with await service.connect() as running:
-            request = request_bytes("POST", "/v1/memory/read", headers=INVITED, length=len(BODY))
+            request = request_bytes("POST", "/v1/memory/read", headers=INVITED, length=LENGTH)
             assert (await running.ask(request)).status == 100
+            await running.send(AHEAD)
             service.signal(signal.SIGTERM)
             await service.until_refused()
             service.signal(signal.SIGTERM)

@@ -260,8 +260,8 @@ class TestPace:
             await connection.send(b"%x\r\n%b\r\n" % (64 * KIB, b" " * 64 * KIB))
             assert_plain(await connection.read_answer(), 408, "Request Timeout")
 
-    async def test_a_small_body_in_two_packets_is_in_time(self, wire: Wire) -> None:
-        async with await wire.connect() as connection:
+    async def test_a_small_body_in_two_packets_is_in_time(self) -> None:
+        async with running(InMemoryStore()) as wire, await wire.connect() as connection:
             request = request_bytes(
                 "POST", "/v1/memory/read", headers=AUTHORIZATION, length=len(READ)
             )
