@@ -17,6 +17,7 @@ from tests.support.histories.records import (
     Refused,
     Violation,
     gather_acts,
+    sight_of,
 )
 from tests.support.histories.timelines import maker_of
 
@@ -137,9 +138,8 @@ def _observers(case: _Case) -> Iterator[Observer]:
     for attempt in case.attempts:
         last = _last_turn_seen(attempt)
         if last is not None:
-            yield Observer(
-                began=attempt.began, ended=attempt.ended, places=[last], what=f"{attempt}"
-            )
+            began, ended = sight_of(attempt, case.acts[attempt.name])
+            yield Observer(began=began, ended=ended, places=[last], what=f"{attempt}")
 
 
 def _last_turn_seen(attempt: Attempt) -> int | None:

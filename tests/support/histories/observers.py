@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tests.support.histories.ordering import Observer
-from tests.support.histories.records import Answered, Attempt, Refused
+from tests.support.histories.records import Answered, Attempt, Refused, sight_of
 from tests.support.histories.timelines import ScopeTimelines, Timeline
 
 NOWHERE: tuple[int, ...] = ()
@@ -15,14 +15,10 @@ def observe(timelines: ScopeTimelines, attempts: Iterable[Attempt]) -> dict[str,
     """Collect who saw what of each path, as the states at which they may have looked."""
     observers: dict[str, list[Observer]] = defaultdict(list)
     for attempt in attempts:
+        began, ended = sight_of(attempt, timelines.acts[attempt.name])
         for path, places in _sightings(timelines, attempt):
             observers[path].append(
-                Observer(
-                    began=attempt.began,
-                    ended=attempt.ended,
-                    places=places,
-                    what=f"{attempt}",
-                )
+                Observer(began=began, ended=ended, places=places, what=f"{attempt}")
             )
     return observers
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+LOOKS = ("read", "list", "versions", "history", "redactions", "last", "search", "turn_redactions")
 FOREVER = 1 << 62
 """The end of an attempt whose outcome is unknown: its effect may still come."""
 
@@ -85,6 +86,21 @@ def gather_acts(attempts: Iterable[Attempt]) -> dict[str, Act]:
     for attempt in attempts:
         by_name[attempt.name].append(attempt)
     return {name: _join(tries) for name, tries in by_name.items()}
+
+
+def is_mutation(route: str) -> bool:
+    return not route.partition("/")[2].startswith(LOOKS)
+
+
+def sight_of(attempt: Attempt, act: Act) -> tuple[int, int]:
+    """When the state was looked at that the attempt's outcome tells of.
+
+    What is answered under a key may be what an earlier attempt of the act found.
+    """
+    remembered = attempt.key is not None and is_mutation(attempt.route)
+    if not remembered or not isinstance(attempt.outcome, Answered):
+        return attempt.began, attempt.ended
+    return act.began, act.ended
 
 
 def _join(tries: list[Attempt]) -> Act:

@@ -5,7 +5,14 @@ from typing import Any
 
 from commonhold.contract.documents import ScopeArchive
 from tests.support.histories.conversations import ConversationState, spoken
-from tests.support.histories.records import Act, Attempt, Refused, Violation, gather_acts
+from tests.support.histories.records import (
+    Act,
+    Attempt,
+    Refused,
+    Violation,
+    gather_acts,
+    is_mutation,
+)
 from tests.support.histories.timelines import maker_of
 
 OCCUPIED = "target_occupied"
@@ -98,5 +105,4 @@ def _check_refusal(acts: Mapping[str, Act], restore: Act) -> Iterator[Violation]
 
 
 def _mutations(acts: Mapping[str, Act]) -> list[Act]:
-    reads = ("read", "list", "versions", "history", "redactions", "search", "last")
-    return [act for act in acts.values() if not act.route.split("/")[1].startswith(reads)]
+    return [act for act in acts.values() if is_mutation(act.route)]

@@ -7,8 +7,9 @@ import pytest
 
 from tests.support.histories.documents import check_scope
 from tests.support.histories.erasures import secret_of
-from tests.support.histories.records import Answered, Refused, Unknown
+from tests.support.histories.records import Answered, Attempt, Refused, Unknown
 from tests.support.histories.sketches import (
+    SCOPE,
     ScopeSketch,
     mismatch,
     sketch_scope,
@@ -278,6 +279,27 @@ PLANTS: dict[str, list[Plant]] = {
 def test_a_clean_history_passes() -> None:
     sketch = sketch_scope()
     assert check_scope(sketch.history, sketch.state) == []
+
+
+@pytest.mark.parametrize(("key", "rules"), [("k", set()), (None, {"impossible_observation"})])
+def test_an_answer_under_a_key_may_tell_what_an_earlier_attempt_found(
+    key: str | None, rules: set[str]
+) -> None:
+    """The deletion found nothing before the first write, and is answered after the second."""
+    sketch = sketch_scope()
+    first = Attempt(
+        name="d0",
+        route="memory/delete",
+        request={"scope": SCOPE, "path": "a"},
+        began=-20,
+        ended=-10,
+        outcome=Unknown(why="503"),
+        key=key,
+    )
+    nothing = Answered(answer={"deleted": False})
+    second = msgspec.structs.replace(first, began=41, ended=49, outcome=nothing)
+    found = check_scope([*sketch.history, first, second], sketch.state)
+    assert {violation.rule for violation in found} == rules
 
 
 @pytest.mark.parametrize(
