@@ -14,7 +14,6 @@ from bench.corpus import Corpus
 from bench.texts import user_message
 from commonhold.contract.messages import encode_messages
 from commonhold.contract.search import fold, turn_text
-from commonhold.migrations import migrate
 from commonhold.migrations.connections import Connection
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -94,36 +93,41 @@ async def load_versions(dsn: str, *, scope: str, path: str, versions: int, conte
 
 
 async def load_turns(dsn: str, corpus: Corpus, *, lengths: list[int], first: int) -> None:
-    """The corpus as conversations of these lengths, numbered from `first`, with its index.
+    """The corpus as conversations of these lengths, numbered from `first`.
 
-    The index is dropped and made anew as `commonhold migrate` makes it on a filled table.
+    The search index is dropped for the load and made again as it was: concurrently, as
+    `commonhold migrate` would, takes half as long again.
     """
+    definition = await drop_search_index(dsn)
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute("DROP INDEX IF EXISTS commonhold.turns_search")
         await _copy_turns(connection, corpus, lengths=lengths, first=first)
-    finally:
-        await connection.close()
-    await migrate(dsn)
-    connection = await asyncpg.connect(dsn)
-    try:
+        await connection.execute(definition, timeout=_LOAD_SECONDS)
         await connection.execute("VACUUM (ANALYZE) commonhold.turns", timeout=_LOAD_SECONDS)
         await connection.execute("CHECKPOINT", timeout=_LOAD_SECONDS)
     finally:
         await connection.close()
 
 
-async def drop_search_index(dsn: str) -> None:
-    """As on a database without pg_trgm."""
+async def drop_search_index(dsn: str) -> str:
+    """Leave the database as one without pg_trgm; the statement that makes the index again."""
     connection = await asyncpg.connect(dsn)
     try:
+        definition = await connection.fetchval(
+            "SELECT pg_get_indexdef('commonhold.turns_search'::regclass)"
+        )
         await connection.execute("DROP INDEX commonhold.turns_search")
     finally:
         await connection.close()
+    return str(definition)
 
 
-async def make_search_index(dsn: str) -> None:
-    await migrate(dsn)
+async def make_search_index(dsn: str, definition: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(definition, timeout=_LOAD_SECONDS)
+    finally:
+        await connection.close()
 
 
 async def _copy_turns(

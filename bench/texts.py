@@ -2,6 +2,7 @@
 
 import random
 from functools import cache
+from itertools import islice
 
 from bench.corpus import Corpus
 from commonhold.contract.messages import Message
@@ -22,7 +23,7 @@ def user_message(text: str) -> Message:
 @cache
 def turn_messages() -> tuple[Message, ...]:
     """A question and an answer in the words of the corpus, about 500 characters in all."""
-    question, answer = Corpus(2, copies=0, seed=1).texts()
+    question, answer = islice(Corpus(1_000, seed=1).texts(), 2)
     return (
         Message(role="user", content=question[:100]),
         Message(role="assistant", content=answer),

@@ -35,8 +35,9 @@ def searches(bench: Bench) -> Report:
     corpus = turns.corpus
     variants = {
         "read": [wire.read(names.scope(SINGLE_SCOPE), names.path(p)) for p in range(1_000)],
-        "selective": [wire.search(word) for word in corpus.rare],
-        "selective, two words": [wire.search(f"{corpus.common} {word}") for word in corpus.rare],
+        "identifier": [wire.search(word) for word in corpus.identifiers],
+        "rare word": [wire.search(word) for word in corpus.rare_words],
+        "two words": [wire.search(f"{corpus.common} {word}") for word in corpus.rare_words],
         "unselective": [wire.search(corpus.common)],
     }
     rounds = [
@@ -46,9 +47,10 @@ def searches(bench: Bench) -> Report:
     ]
     size = f"{corpus.size:,} turns"
     findings = [
-        _compare(rounds, "selective", what=f"selective search of {size} / a read"),
-        _compare(rounds, "selective, two words", what="the same beside a common word / a read"),
-        _compare(rounds, "unselective", what=f"unselective search of {size} / a read", free=True),
+        _compare(rounds, "identifier", what=f"search of {size} for an identifier / a read"),
+        _compare(rounds, "rare word", what="for a rare word of common syllables / a read"),
+        _compare(rounds, "two words", what="for that and a common word / a read"),
+        _compare(rounds, "unselective", what="for a common word alone / a read", free=True),
         Finding(what="searches: wrong answers", value=wrong, target=_NONE),
     ]
     return Report(case="searches", findings=findings, rounds=rounds)
@@ -60,14 +62,19 @@ def searches_without_index(bench: Bench) -> Report:
     corpus = Corpus(scale.plain_turns, seed=1)
     lengths = [scale.short_turns] * (scale.plain_turns // scale.short_turns)
     asyncio.run(datasets.load_turns(bench.stand.dsn, corpus, lengths=lengths, first=FIRST_PLAIN))
-    queries = [*corpus.rare, corpus.common, f"{corpus.common} {corpus.rare[0]}"]
+    queries = [
+        *corpus.planted_in,
+        corpus.common,
+        f"{corpus.common} {corpus.rare_words[0]}",
+        f"{corpus.common[:2]} {corpus.identifiers[0]}",
+    ]
     within = [names.conversation(FIRST_PLAIN + n) for n in range(len(lengths))]
     indexed = _answers(bench, queries, within)
-    asyncio.run(datasets.drop_search_index(bench.stand.dsn))
+    definition = asyncio.run(datasets.drop_search_index(bench.stand.dsn))
     try:
         plain = _answers(bench, queries, within)
     finally:
-        asyncio.run(datasets.make_search_index(bench.stand.dsn))
+        asyncio.run(datasets.make_search_index(bench.stand.dsn, definition))
     different = sum(one != other for one, other in zip(indexed, plain, strict=True))
     found = sum(len(answer["turns"]) for answer in indexed)
     finding = Finding(
