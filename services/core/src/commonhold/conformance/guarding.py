@@ -58,6 +58,7 @@ MUTATIONS: Mapping[str, Mutation] = {
     "redact nothing": lambda view: view.redact(OTHER_SCOPE),
     "append_turn": lambda view: view.append_turn(THREAD, [says("new")], actor="a"),
     "append_projections": lambda view: view.append_projections(THREAD, [entry(1, "new")]),
+    "append nothing": lambda view: view.append_projections(OTHER_THREAD, []),
     "redact_turns": lambda view: view.redact_turns(THREAD, through=1),
     "redact no turns": lambda view: view.redact_turns(OTHER_THREAD),
     "restore_scope": lambda view: view.restore_scope(

@@ -153,11 +153,14 @@ class PostgresMutations:
         for entry in entries:
             require_storable(entry.text, name="text")
             checks.number(entry.turn, name="turn")
-        if not entries:
-            return
+
+        async def append(conn: Connection) -> None:
+            if entries:
+                await self._turns.append_projections(conn, conversation_id, entries)
+
+        # An empty batch writes nothing, but it uses its key as any other.
         await self._run(
-            Subject(operation="append_projections", conversation_id=conversation_id),
-            lambda conn: self._turns.append_projections(conn, conversation_id, entries),
+            Subject(operation="append_projections", conversation_id=conversation_id), append
         )
 
     async def redact_turns(
