@@ -175,12 +175,24 @@ class HttpGoldens:
             assert (await connection.ask(request)).status == 401
 
     async def test_a_chunked_body_is_read(self, wire: Wire) -> None:
-        async with await wire.connect() as connection:
-            headers = {**AUTHORIZATION, "transfer-encoding": "chunked"}
-            head = request_bytes("POST", "/v1/memory/read", headers=headers)
-            for size in (1, 7, 1000):
+        headers = {**AUTHORIZATION, "transfer-encoding": "chunked"}
+        head = request_bytes("POST", "/v1/memory/read", headers=headers)
+        for size in (1, 7, 1000):
+            async with await wire.connect() as connection:
                 answer = await connection.ask(head + chunked(READ, size=size))
                 assert_ok(answer, '{"document":null}')
+
+    async def test_what_follows_a_chunked_body_never_passes_for_a_header(self, wire: Wire) -> None:
+        trailing = b"0\r\nauthorization: Bearer " + TOKEN.encode() + b"\r\n\r\n"
+        headers = {**AUTHORIZATION, "transfer-encoding": "chunked"}
+        head = request_bytes("POST", "/v1/memory/read", headers=headers)
+        body = chunked(READ, size=1000).removesuffix(b"0\r\n\r\n") + trailing
+        async with await wire.connect() as connection:
+            await connection.send(head + body + request_bytes("GET", "/v1/capabilities"))
+            answer = await connection.read_answer()
+            assert_ok(answer, '{"document":null}')
+            assert answer.header("connection") == "close"
+            assert await connection.read_to_end() == b""
 
     async def test_expect_100_continue_is_answered_before_the_body(self, wire: Wire) -> None:
         async with await wire.connect() as connection:

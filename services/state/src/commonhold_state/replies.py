@@ -4,7 +4,7 @@ import asyncio
 from time import time
 from wsgiref.handlers import format_date_time
 
-from aiohttp import HttpVersion11, web
+from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
 SLICE_BYTES = 1 << 20
@@ -77,7 +77,7 @@ async def send(request: web.BaseRequest, reply: Reply, *, closes: bool = False) 
 
     A client that is gone or that does not read ends its connection and nothing else.
     """
-    keeps = not (closes or reply.closes) and request.keep_alive
+    keeps = not (closes or reply.closes) and request.keep_alive and not _may_trail(request)
     transport = request.transport
     if transport is None or transport.is_closing():
         return False
@@ -123,6 +123,15 @@ async def _drain(request: web.BaseRequest, transport: asyncio.Transport) -> bool
     except ConnectionError:
         return False
     return True
+
+
+def _may_trail(request: web.BaseRequest) -> bool:
+    """Whether fields may follow the body.
+
+    aiohttp's parser takes the last of them for the first header of the next request, which
+    could then pass for another client's.
+    """
+    return hdrs.TRANSFER_ENCODING in request.headers
 
 
 def _connection_line(request: web.BaseRequest, *, keeps: bool) -> bytes:
