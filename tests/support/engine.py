@@ -2,7 +2,9 @@
 
 import contextlib
 import functools
+import gc
 import os
+import warnings
 
 import docker
 from docker.errors import DockerException, ImageNotFound
@@ -24,6 +26,11 @@ def engine_answers() -> bool:
     """Tell whether a Docker engine can be used from here."""
     with contextlib.suppress(DockerException), contextlib.closing(docker.from_env()) as client:
         return bool(client.ping())
+    # A client that could not connect leaves its socket to the collector, which warns of it
+    # later, in the middle of some test.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
     return False
 
 

@@ -3,6 +3,7 @@
 import os
 import secrets
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -98,15 +99,11 @@ class EmbeddedServer:
 
 
 @contextmanager
-def start_crashable(kind: str, folder: Path) -> Iterator[CrashableServer]:
+def start_crashable(kind: str) -> Iterator[CrashableServer]:
     """Start one in Docker, or the embedded one where there is no Docker."""
     if kind == "embedded":
-        folder.chmod(0o755)
-        server = EmbeddedServer(folder)
-        try:
+        with _embedded() as server:
             yield server
-        finally:
-            server.close()
         return
     container = (
         PostgresContainer(
@@ -122,6 +119,19 @@ def start_crashable(kind: str, folder: Path) -> Iterator[CrashableServer]:
     container.ports["5432/tcp"] = ("127.0.0.1", free_port())  # type: ignore[assignment]
     with container:
         yield ContainedServer(container)
+
+
+@contextmanager
+def _embedded() -> Iterator[EmbeddedServer]:
+    with tempfile.TemporaryDirectory(prefix="commonhold-races-") as name:
+        folder = Path(name)
+        # The server of a run by root is another user's, who must get to its data.
+        folder.chmod(0o755)
+        server = EmbeddedServer(folder)
+        try:
+            yield server
+        finally:
+            server.close()
 
 
 def wait_until_served(dsn: str) -> None:
