@@ -27,7 +27,7 @@ def test_the_defaults_are_those_of_the_reference() -> None:
     )
     assert (settings.schema, settings.pool_size, settings.pool_wait_seconds) == (
         "commonhold",
-        10,
+        24,
         2.0,
     )
     assert (settings.in_flight_limit, settings.in_flight_bytes) == (512, 268435456)

@@ -60,7 +60,7 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
     pool_size: Annotated[
         int,
         Setting("COMMONHOLD_POOL_SIZE", whole_number(1, 1000), "connections to the database"),
-    ] = 10
+    ] = 24
     pool_wait_seconds: Annotated[
         float,
         Setting(
