@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
     def send(self) -> None:
         request = next(self._requests, None)
         if request is None or self._tally.is_over or self._transport is None:
-            self._leave()
+            self.leave()
             return
         self._sent_at = perf_counter()
         self._transport.write(request)
@@ -102,9 +102,9 @@ class Connection(asyncio.Protocol):
 
     def _fail(self, reason: str) -> None:
         self._tally.failures[reason] += 1
-        self._leave()
+        self.leave()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         if self._is_done:
             return
         self._is_done = True
@@ -130,12 +130,15 @@ async def send_load(load: Load) -> Outcome:
     await asyncio.wait([finished], timeout=patience)
     if load.requests_each is not None:
         tally.end()
+    hung = tally.open
+    for connection in connections:
+        connection.leave()
     return Outcome(
         seconds=tally.seconds,
         latencies=tally.latencies,
         statuses=dict(tally.statuses),
         failures=dict(tally.failures),
-        hung=tally.open,
+        hung=hung,
         first_body=tally.first_body,
     )
 
