@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from secrets import token_hex
 from time import monotonic
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.adapters.postgres.errors import StatementDefectError
 from commonhold.contract.errors import StoreUnavailableError
+from tests.support.postgres import execute
 from tests.support.tcp_proxy import proxy_to
 
 # A 503 must be out within this after the database went silent.
@@ -190,6 +193,35 @@ async def test_a_connection_being_opened_to_a_silent_database_is_given_up_within
         assert monotonic() - started < VERDICT_SECONDS
         assert pool.in_use == 0
         await pool.close()
+
+
+async def test_a_password_that_was_changed_is_an_absence_that_says_so(database_dsn: str) -> None:
+    role = f"changed_{token_hex(4)}"
+    await execute(database_dsn, f"CREATE ROLE {role} LOGIN PASSWORD 'first'")
+    try:
+        dsn = urlsplit(database_dsn)._replace(
+            netloc=f"{role}:first@{urlsplit(database_dsn).netloc.rpartition('@')[2]}"
+        )
+        pool = await Pool.open(dsn.geturl(), size=1)
+        await execute(database_dsn, f"ALTER ROLE {role} PASSWORD 'second'")
+        with pytest.raises(StoreUnavailableError, match="password authentication failed"):
+            await pool.acquire()
+        assert pool.is_up
+        late = await Pool.open(dsn.geturl(), size=1)
+        with pytest.raises(StoreUnavailableError, match="away: password authentication failed"):
+            await late.acquire()
+        await late.close()
+        await pool.close()
+    finally:
+        await execute(database_dsn, f"DROP ROLE {role}")
+
+
+async def test_a_fault_never_quotes_the_connection_string() -> None:
+    pool = await Pool.open("postgresql://u:hun/ter2@h/db", size=1)
+    with pytest.raises(StoreUnavailableError) as caught:
+        await pool.acquire()
+    assert "hun" not in caught.value.message
+    await pool.close()
 
 
 async def test_timeouts_come_with_the_connection(database_dsn: str) -> None:

@@ -144,6 +144,7 @@ async def test_a_database_that_is_away_at_start_is_waited_for() -> None:
         ({"NEOSIAN_SERVE_TOKEN": ""}, (), "NEOSIAN_SERVE_TOKEN"),
         ({"NEOSIAN_SERVE_TOKEN": "client:a=t,t"}, (), "NEOSIAN_SERVE_TOKEN"),
         ({"NEOSIAN_POSTGRES_DSN": ""}, (), "NEOSIAN_POSTGRES_DSN"),
+        ({"NEOSIAN_POSTGRES_DSN": "db:5432"}, (), "NEOSIAN_POSTGRES_DSN must start with"),
         ({"NEOSIAN_SERVE_GRANTS": "/etc/grants.toml"}, (), "NEOSIAN_SERVE_GRANTS"),
         ({"COMMONHOLD_POOL_SIZES": "1"}, (), "COMMONHOLD_POOL_SIZES"),
         ({"COMMONHOLD_POOL_SIZE": "many"}, (), "COMMONHOLD_POOL_SIZE"),

@@ -13,17 +13,18 @@ from commonhold_state.upkeep import SchemaWatch, sweep_forever
 
 FITS = SchemaState(SCHEMA_VERSION, SCHEMA_VERSION)
 AWAY = StoreUnavailableError("no connection")
+DENIED = RuntimeError("permission denied for schema commonhold")
 
 
 class ScriptedReader:
     """Answers what a test puts in."""
 
     def __init__(self) -> None:
-        self.answer: SchemaState | StoreUnavailableError | None = None
+        self.answer: SchemaState | Exception | None = None
         self.missing: tuple[str, ...] = ()
 
     async def schema_state(self) -> SchemaState | None:
-        if isinstance(self.answer, StoreUnavailableError):
+        if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
@@ -34,7 +35,7 @@ class ScriptedReader:
 class ScriptedSweeper:
     """Has so many keys to sweep, in batches; fails where a test says."""
 
-    def __init__(self, *batches: int | StoreUnavailableError) -> None:
+    def __init__(self, *batches: int | Exception) -> None:
         self._batches = list(batches)
         self.done = asyncio.Event()
 
@@ -43,7 +44,7 @@ class ScriptedSweeper:
             self.done.set()
             return 0
         batch = self._batches.pop(0)
-        if isinstance(batch, StoreUnavailableError):
+        if isinstance(batch, Exception):
             raise batch
         return batch
 
@@ -105,15 +106,22 @@ async def test_a_schema_that_does_not_fit_is_said_once_with_its_remedy(
     assert capsys.readouterr().out.count(remedy) == 1
 
 
-async def test_a_database_that_is_away_delays_the_start_and_does_not_undo_it(
-    watch: SchemaWatch, reader: ScriptedReader, health: Health
+@pytest.mark.parametrize(
+    ("fault", "obstacle"),
+    [
+        (AWAY, f"{upkeep.DATABASE_AWAY}: no connection"),
+        (DENIED, f"{upkeep.SCHEMA_UNREADABLE}: permission denied for schema commonhold"),
+    ],
+)
+async def test_a_check_that_fails_delays_the_start_and_does_not_undo_it(
+    watch: SchemaWatch, reader: ScriptedReader, health: Health, fault: Exception, obstacle: str
 ) -> None:
-    reader.answer = AWAY
+    reader.answer = fault
     assert not await watch.check()
-    assert health.obstacle == upkeep.DATABASE_AWAY
+    assert health.obstacle == obstacle
     reader.answer = FITS
     assert await watch.check()
-    reader.answer = AWAY
+    reader.answer = fault
     assert await watch.check()
     assert health.can_serve
 
@@ -134,11 +142,11 @@ async def test_draining_is_unready_and_still_serves(health: Health) -> None:
     assert (health.can_serve, health.obstacle) == (True, "draining")
 
 
-async def test_sweeping_goes_on_until_nothing_is_left_and_survives_an_absent_database(
+async def test_sweeping_goes_on_until_nothing_is_left_whatever_fails_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(upkeep, "SWEEP_SECONDS", 0.0)
-    sweeper = ScriptedSweeper(100, AWAY, 100, 3)
+    sweeper = ScriptedSweeper(100, AWAY, 100, DENIED, 3)
     task = asyncio.create_task(sweep_forever(sweeper))
     async with asyncio.timeout(10):
         await sweeper.done.wait()

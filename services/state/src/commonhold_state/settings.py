@@ -13,12 +13,12 @@ from commonhold.ops.settings import (
     Secret,
     Setting,
     address,
+    database,
     one_of,
     port,
     read_settings,
     schema_name,
     seconds,
-    secret,
     whole_number,
 )
 from commonhold_state.tokens import TokenEntry, parse_token_table
@@ -31,7 +31,7 @@ def _no_grants(_text: str) -> None:
 
 
 class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", secret, "the database")]
+    dsn: Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", database, "the database")]
     tokens: Annotated[
         tuple[TokenEntry, ...],
         Setting("NEOSIAN_SERVE_TOKEN", parse_token_table, "token or token table"),

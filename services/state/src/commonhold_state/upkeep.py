@@ -14,6 +14,7 @@ RETRY_SECONDS = 1.0
 RECHECK_SECONDS = 10.0
 SWEEP_SECONDS = 60.0
 DATABASE_AWAY = "the database cannot be reached"
+SCHEMA_UNREADABLE = "the schema's version cannot be read"
 
 logger = structlog.get_logger(__name__)
 
@@ -60,10 +61,10 @@ class SchemaWatch:
         try:
             state = await self._reader.schema_state()
             missing = () if self._health.can_serve else await self._reader.missing_timeouts()
-        except StoreUnavailableError:
-            if not self._health.can_serve:
-                self._obstruct(DATABASE_AWAY)
-            return self._health.can_serve
+        except StoreUnavailableError as error:
+            return self._cannot_tell(f"{DATABASE_AWAY}: {error.reason}")
+        except Exception as error:  # noqa: BLE001 - the outermost frame of a loop
+            return self._cannot_tell(f"{SCHEMA_UNREADABLE}: {error}")
         self._metrics.schema_version.set(0 if state is None else state.version)
         if not is_compatible(state):
             self._obstruct(explain(state, schema=self._schema))
@@ -73,6 +74,14 @@ class SchemaWatch:
             _warn_of(missing)
         self._health.become_ready()
         return True
+
+    def _cannot_tell(self, reason: str) -> bool:
+        """What was found last stands: a service that is open stays open."""
+        if self._health.can_serve:
+            logger.warning("schema_check_failed", reason=reason)
+        else:
+            self._obstruct(reason)
+        return self._health.can_serve
 
     def _obstruct(self, obstacle: str) -> None:
         # Said once: the check repeats every second until someone acts.
@@ -92,7 +101,7 @@ def _warn_of(missing: tuple[str, ...]) -> None:
 
 
 async def sweep_forever(sweeper: KeySweeper) -> None:
-    """Delete expired keys now and then; a database that is away is tried again later."""
+    """Delete expired keys now and then; whatever fails is tried again later."""
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
         try:
@@ -100,3 +109,5 @@ async def sweep_forever(sweeper: KeySweeper) -> None:
                 pass
         except StoreUnavailableError as error:
             logger.warning("sweep_failed", reason=error.reason)
+        except Exception:
+            logger.exception("sweep_failed")

@@ -18,13 +18,12 @@ from commonhold.ops.settings import (
     read_settings,
     schema_name,
     seconds,
-    secret,
     whole_number,
 )
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", secret, "the database")]
+    dsn: Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", Secret, "the database")]
     size: Annotated[int, Setting("COMMONHOLD_POOL_SIZE", whole_number(1, 99), "connections")] = 10
     schema: Annotated[str, Setting("COMMONHOLD_SCHEMA", schema_name, "schema")] = "commonhold"
     url: Annotated[str | None, Setting("COMMONHOLD_STATE_URL", any_text, "where")] = None

@@ -14,7 +14,7 @@ import msgspec
 from commonhold.contract.errors import CommonholdError, ConfigurationError
 from commonhold.contract.ids import check_schema_name
 from commonhold.migrations import migrate, render_sql
-from commonhold.ops.settings import Secret, Setting, read_settings, schema_name, secret
+from commonhold.ops.settings import Secret, Setting, database, read_settings, schema_name
 
 SUMMARY = "Bring a database to the schema of this release."
 _FAILED = 1
@@ -24,10 +24,10 @@ _USAGE = 2
 class MigrateSettings(msgspec.Struct, frozen=True, kw_only=True):
     migrate_dsn: Annotated[
         Secret | None,
-        Setting("COMMONHOLD_MIGRATE_DSN", secret, "a role that owns the schema, past any pooler"),
+        Setting("COMMONHOLD_MIGRATE_DSN", database, "a role that owns the schema, past any pooler"),
     ] = None
     postgres_dsn: Annotated[
-        Secret | None, Setting("NEOSIAN_POSTGRES_DSN", secret, "the database")
+        Secret | None, Setting("NEOSIAN_POSTGRES_DSN", database, "the database")
     ] = None
     schema: Annotated[str, Setting("COMMONHOLD_SCHEMA", schema_name, "Postgres schema")] = (
         "commonhold"

@@ -155,7 +155,10 @@ def any_text(text: str) -> str:
     return text
 
 
-def secret(text: str) -> Secret:
+def database(text: str) -> Secret:
+    """A connection string; it may hold a password, so it never prints."""
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("must start with postgresql://")
     return Secret(text)
 
 

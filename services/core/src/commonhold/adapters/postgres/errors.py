@@ -32,3 +32,9 @@ def translate(error: Exception) -> Exception:
     if isinstance(error, OSError | TimeoutError):
         return StoreUnavailableError("the database cannot be reached")
     return StatementDefectError(f"{type(error).__name__}: {error}")
+
+
+def describe(error: Exception) -> str:
+    """What kept a connection from being opened, without what may quote the connection string."""
+    told = isinstance(error, asyncpg.PostgresError | OSError) and str(error)
+    return told or type(error).__name__

@@ -18,7 +18,7 @@ from commonhold.adapters.postgres.connections import (
     connect,
     refuses_settings,
 )
-from commonhold.adapters.postgres.errors import translate
+from commonhold.adapters.postgres.errors import describe, translate
 from commonhold.adapters.postgres.probe import Probe
 from commonhold.contract.errors import StoreUnavailableError
 from commonhold.migrations.connections import Connection
@@ -130,8 +130,10 @@ class Pool:
 
     async def acquire(self) -> Connection:
         """A connection of our own until `release`; StoreUnavailableError after the wait."""
-        if self._is_closed or not self._probe.is_up:
-            raise StoreUnavailableError("the database is away")
+        if self._is_closed:
+            raise StoreUnavailableError("the pool is closed")
+        if not self._probe.is_up:
+            raise StoreUnavailableError(f"the database is away: {self._probe.fault}")
         if not self._waiters:
             while self._idle:
                 conn = self._idle.pop()
@@ -194,7 +196,8 @@ class Pool:
         except DRIVER_ERRORS as exc:
             self._opening -= 1
             self._replace_for_waiter()
-            raise translate(exc) from exc
+            # Whatever it was (a password that was changed, say), no statement of ours was wrong.
+            raise StoreUnavailableError(f"no connection can be opened: {describe(exc)}") from exc
         except BaseException:
             self._opening -= 1
             self._replace_for_waiter()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from commonhold.adapters.postgres.errors import describe
 from commonhold.migrations.connections import Connection
 
 INTERVAL_SECONDS = 1.0
@@ -14,7 +15,10 @@ _STALL_SECONDS = 0.3
 
 
 class Probe:
-    """`is_up` is the last verdict; `on_down` is called when it turns false."""
+    """`is_up` is the last verdict, `fault` what it was for when it was bad.
+
+    `on_down` is called when the verdict turns bad.
+    """
 
     def __init__(
         self,
@@ -25,6 +29,7 @@ class Probe:
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         self.is_up = False
+        self.fault = "not asked yet"
         self._connect = connect
         self._on_down = on_down
         self._interval_seconds = interval_seconds
@@ -61,11 +66,13 @@ class Probe:
                     await self._ask()
             except TimeoutError:
                 self._drop()
+                self.fault = "no answer in time"
                 if loop.time() - due < _STALL_SECONDS:
                     return False
-            except Exception:  # noqa: BLE001 - the driver has many ways to lose a connection
+            except Exception as error:  # noqa: BLE001 - the driver has many ways to lose a connection
                 # A probe that ended here would leave its last verdict standing for ever.
                 self._drop()
+                self.fault = describe(error)
                 return False
             else:
                 return True
