@@ -66,7 +66,12 @@ class TrimsText(_Appends):
         return {"messages": encode_messages(trimmed)}
 
 
-@breaks(CONVERSATIONS, "roles_and_reasoning_are_not_searched")
+@breaks(
+    CONVERSATIONS,
+    "roles_and_reasoning_are_not_searched",
+    "a_turn_without_text_is_not_found",
+    "search_finds_tool_results",
+)
 class SearchesRoles(_Appends):
     def _bent(self, made: ConversationTurn) -> dict[str, Any]:
         return {"text": encode_messages(made.messages).decode().lower()}
@@ -79,14 +84,19 @@ class JoinsPiecesWithoutNewlines(_Appends):
         return {"text": row.text.replace("\n", "")}
 
 
-@breaks(CONVERSATIONS, "ascii_case_is_ignored")
+@breaks(CONVERSATIONS, "ascii_case_is_ignored", "search_finds_text_blocks_and_no_other_content")
 class SearchesCaseSensitively(_Appends):
     def _bent(self, made: ConversationTurn) -> dict[str, Any]:
         texts = [one.content for one in made.messages if isinstance(one.content, str)]
         return {"text": "\n".join(texts)}
 
 
-@breaks(CONVERSATIONS, "other_letters_match_themselves")
+@breaks(
+    CONVERSATIONS,
+    "other_letters_match_themselves",
+    "search_finds_strings_as_json_writes_them",
+    "search_finds_tool_names_and_arguments",
+)
 class KeepsAsciiOnly(_Appends):
     def _bent(self, made: ConversationTurn) -> dict[str, Any]:
         row = self._conversations.ledgers[made.conversation_id].turns[made.turn]
@@ -126,7 +136,7 @@ class _Reads(InMemoryStore):
         return await super().read_turns(conversation_id, after=after, limit=limit)
 
 
-@breaks(CONVERSATIONS, "after_is_exclusive")
+@breaks(CONVERSATIONS, "after_is_exclusive", "racing_appenders_all_get_a_number")
 class AfterIsInclusive(_Reads):
     async def _bent(
         self, conversation_id: str, after: int, limit: int | None
@@ -134,7 +144,7 @@ class AfterIsInclusive(_Reads):
         return await super()._bent(conversation_id, after - 1 if after > 0 else after, limit)
 
 
-@breaks(CONVERSATIONS, "a_limit_keeps_the_oldest")
+@breaks(CONVERSATIONS, "a_limit_keeps_the_oldest", "negative_windows_are_refused")
 class ReadsTheNewest(_Reads):
     async def _bent(
         self, conversation_id: str, after: int, limit: int | None
@@ -151,7 +161,7 @@ class ReadsFiftyByDefault(_Reads):
         return await super()._bent(conversation_id, after, 50 if limit is None else limit)
 
 
-@breaks(CONVERSATIONS, "a_malformed_turn_is_refused")
+@breaks(CONVERSATIONS, "a_malformed_turn_is_refused", "a_newer_turn_is_refused")
 class SkipsMalformedTurns(_Reads):
     async def _bent(
         self, conversation_id: str, after: int, limit: int | None
@@ -176,7 +186,7 @@ class _Searches(InMemoryStore):
         return await super().search_turns(query, conversations=conversations, limit=limit)
 
 
-@breaks("SearchContract", "all_terms_must_occur_in_any_order")
+@breaks("SearchContract", "all_terms_must_occur_in_any_order", "a_term_with_a_nul_matches_nothing")
 class MatchesAnyTerm(_Searches):
     async def _bent(
         self, query: str, conversations: Sequence[str] | None, limit: int
@@ -232,7 +242,13 @@ class TakesTermsForPatterns(_Searches):
         return tuple(found)
 
 
-@breaks("SearchContract", "the_newest_of_equal_stamps_has_the_highest_turn", clock=FrozenClock)
+@breaks(
+    "SearchContract",
+    "the_newest_of_equal_stamps_has_the_highest_turn",
+    "a_limit_counts_hits_not_turns",
+    "hits_are_newest_first_over_the_whole_store",
+    clock=FrozenClock,
+)
 class OrdersEqualStampsByLowestTurn(_Searches):
     async def _bent(
         self, query: str, conversations: Sequence[str] | None, limit: int
@@ -251,7 +267,7 @@ class SplitsAtAsciiSpacesOnly(_Searches):
         return await super()._bent(query, conversations, limit)
 
 
-@breaks(CONVERSATIONS, "ties_order_by_span_then_insertion")
+@breaks(CONVERSATIONS, "ties_order_by_span_then_insertion", "kind_span_and_text_are_kept")
 class OrdersProjectionsByInsertion(InMemoryStore):
     async def read_projections(
         self, conversation_id: str, *, after: int = 0, limit: int | None = None
@@ -266,7 +282,9 @@ class OrdersProjectionsByInsertion(InMemoryStore):
         )
 
 
-@breaks(CONVERSATIONS, "a_batch_lands_whole_or_not_at_all")
+@breaks(
+    CONVERSATIONS, "a_batch_lands_whole_or_not_at_all", "the_largest_turn_number_may_be_projected"
+)
 class AppendsOneByOne(InMemoryStore):
     async def append_projections(
         self, conversation_id: str, entries: Sequence[ConversationProjection]
@@ -336,7 +354,12 @@ class BlanksProjectionsOfTheTurnOnly(_Erases):
         return count
 
 
-@breaks(ERASURE, "repeating_counts_the_same_and_adds_an_act")
+@breaks(
+    ERASURE,
+    "repeating_counts_the_same_and_adds_an_act",
+    "an_erasure_is_not_stopped_by_a_newer_turn",
+    "through_blanks_a_prefix",
+)
 class CountsOnlyNewlyErased(_Erases):
     async def _bent(self, conversation_id: str, **selection: Any) -> int:
         before = {turn.turn for turn in await self.read_turns(conversation_id) if turn.redacted}
@@ -345,7 +368,7 @@ class CountsOnlyNewlyErased(_Erases):
         return count if after - before else 0
 
 
-@breaks(ERASURE, "an_unknown_conversation_is_zero")
+@breaks(ERASURE, "an_unknown_conversation_is_zero", "selecting_nothing_is_zero_and_silent")
 class RecordsErasuresOfNothing(_Erases):
     async def _bent(self, conversation_id: str, **selection: Any) -> int:
         count = await super()._bent(conversation_id, **selection)
@@ -360,7 +383,7 @@ class RecordsErasuresOfNothing(_Erases):
         return count
 
 
-@breaks(ERASURE, "appending_continues_the_numbers")
+@breaks(ERASURE, "appending_continues_the_numbers", "a_racing_redaction_leaves_no_older_turn")
 class ForgetsErasedNumbers(_Erases):
     async def _bent(self, conversation_id: str, **selection: Any) -> int:
         count = await super()._bent(conversation_id, **selection)
@@ -415,7 +438,9 @@ class TrailSinceIsExclusive(_Trails):
         return tuple(act for act in acts if since is None or act.created_at > since)
 
 
-@breaks(ERASURE, "an_act_names_the_turns_ascending")
+@breaks(
+    ERASURE, "an_act_names_the_turns_ascending", "named_turns_are_deduplicated_and_may_be_unknown"
+)
 class NamesTurnsDescending(_Trails):
     def _bent(
         self, acts: tuple[ConversationRedaction, ...], since: datetime | None

@@ -31,7 +31,12 @@ class ReusesNumbers(InMemoryStore):
         return deleted
 
 
-@breaks(MEMORY, "a_path_redaction_keeps_the_skeleton")
+@breaks(
+    MEMORY,
+    "a_path_redaction_keeps_the_skeleton",
+    "a_redaction_of_a_deleted_path_counts",
+    "a_redaction_reaches_every_version",
+)
 class LeavesHistoryInRedaction(InMemoryStore):
     async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
         ledger = self._documents.ledgers.get(scope)
@@ -58,7 +63,13 @@ class TouchesUpdatedAtInRedaction(InMemoryStore):
         return count
 
 
-@breaks(MEMORY, "a_scope_redaction_covers_every_path_and_no_other_scope")
+@breaks(
+    MEMORY,
+    "a_scope_redaction_covers_every_path_and_no_other_scope",
+    "a_racing_redaction_leaves_no_renamed_content",
+    "an_actor_is_recorded_as_given",
+    "history_keeps_skeleton_and_actor_after_a_redaction",
+)
 class SkipsDeletedPathsInRedaction(InMemoryStore):
     async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
         if path is not None or scope not in self._documents.ledgers:
@@ -81,7 +92,9 @@ class RedactsSubScopes(InMemoryStore):
         return await super().redact(scope, path=path, actor=actor)
 
 
-@breaks(MEMORY, "a_repeated_redaction_counts_the_same")
+@breaks(
+    MEMORY, "a_repeated_redaction_counts_the_same", "an_erasure_is_not_stopped_by_a_newer_format"
+)
 class CountsOnlyNewlyRedacted(InMemoryStore):
     async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
         before = sum(not row.redacted for row in await self.history(scope))
@@ -109,7 +122,12 @@ class SinceIsExclusive(InMemoryStore):
         return tuple(row for row in rows if since is None or row.created_at > since)
 
 
-@breaks(MEMORY, "a_history_limit_keeps_the_newest")
+@breaks(
+    MEMORY,
+    "a_history_limit_keeps_the_newest",
+    "a_naive_since_and_a_negative_limit_are_refused",
+    "since_and_limit_together_keep_the_newest",
+)
 class HistoryKeepsTheOldest(InMemoryStore):
     async def history(
         self, scope: str, *, since: datetime | None = None, limit: int | None = None
@@ -185,7 +203,7 @@ class SkipsIdenticalWrites(_Writes):
         return await super()._bent(scope, path, content, **options)
 
 
-@breaks(MEMORY, "content_comes_back_byte_for_byte")
+@breaks(MEMORY, "content_comes_back_byte_for_byte", "a_large_content_comes_back_whole")
 class StripsTheLastNewline(_Writes):
     async def _bent(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
         return await super()._bent(scope, path, content.removesuffix("\n"), **options)
@@ -204,7 +222,7 @@ class TakesEmptyForRedacted(_Writes):
         return self._replace_live(scope, path, redacted=not content)
 
 
-@breaks(MEMORY, "a_write_after_a_redaction_is_clean")
+@breaks(MEMORY, "a_write_after_a_redaction_is_clean", "the_newest_row_mirrors_the_live_document")
 class KeepsTheRedactedFlag(_Writes):
     async def _bent(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
         live = await self.read(scope, path)
@@ -246,7 +264,13 @@ class ChecksTheVersionFirst(_Writes):
             raise ValueError("another version") from None
 
 
-@breaks(MEMORY, "stamps_never_run_backwards_on_a_path")
+@breaks(
+    MEMORY,
+    "stamps_never_run_backwards_on_a_path",
+    "a_clamped_path_follows_the_clock_again",
+    "a_write_after_an_act_is_not_older_than_the_act",
+    "the_newest_version_stays_first_in_history",
+)
 class TrustsTheClock(_Writes):
     async def _bent(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
         held = self._documents.ledgers.get(scope)
@@ -255,7 +279,13 @@ class TrustsTheClock(_Writes):
         return await super()._bent(scope, path, content, **options)
 
 
-@breaks(MEMORY, "every_stamp_is_aware_and_keeps_microseconds")
+@breaks(
+    MEMORY,
+    "every_stamp_is_aware_and_keeps_microseconds",
+    "a_rename_is_clamped_to_its_source",
+    "an_act_is_not_older_than_what_it_blanks",
+    "the_first_write_is_version_one_and_reads_back",
+)
 class DropsMicroseconds(_Writes):
     async def _bent(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
         made = await super()._bent(scope, path, content, **options)
@@ -297,7 +327,7 @@ class WritesWhatItSawBefore(InMemoryStore):
         return count
 
 
-@breaks(MEMORY, "deleting_nothing_is_false_and_silent")
+@breaks(MEMORY, "deleting_nothing_is_false_and_silent", "a_racing_deletion_happens_once")
 class DeletesTwice(InMemoryStore):
     async def delete(self, scope: str, path: str, *, actor: str | None = None) -> bool:
         return await super().delete(scope, path, actor=actor) or path == check_path(path)
@@ -324,7 +354,7 @@ class OverwritesOnRename(InMemoryStore):
         return await super().rename(scope, src, dst, actor=actor)
 
 
-@breaks(MEMORY, "a_rename_moves_the_document")
+@breaks(MEMORY, "a_rename_moves_the_document", "racing_renames_to_one_place_have_one_winner")
 class KeepsCreatedAtOnRename(InMemoryStore):
     async def rename(
         self, scope: str, src: str, dst: str, *, actor: str | None = None
@@ -352,7 +382,7 @@ class ListsByLocale(InMemoryStore):
         return tuple(sorted(entries, key=lambda entry: entry.path.lower()))
 
 
-@breaks(MEMORY, "a_prefix_that_starts_no_path_matches_nothing")
+@breaks(MEMORY, "a_prefix_that_starts_no_path_matches_nothing", "a_prefix_is_plain_text")
 class TakesPrefixesForPatterns(InMemoryStore):
     async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
         pattern = re.escape(prefix).replace("%", ".*").replace("_", ".")
@@ -369,7 +399,7 @@ class SkipsNewerDocuments(InMemoryStore):
             return ()
 
 
-@breaks(MEMORY, "a_versions_limit_keeps_the_newest")
+@breaks(MEMORY, "a_versions_limit_keeps_the_newest", "versions_answers_fifty_by_default")
 class VersionsKeepTheOldest(InMemoryStore):
     async def versions(
         self, scope: str, path: str, *, limit: int = 50

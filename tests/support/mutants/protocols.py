@@ -53,7 +53,7 @@ class PointsBehindTheLastRow(InMemoryStore):
         return page
 
 
-@breaks(PAGES, "junk_is_not_a_cursor")
+@breaks(PAGES, "junk_is_not_a_cursor", "a_forged_cursor_is_never_more_than_refused")
 class StartsAnewOnJunk(InMemoryStore):
     async def redactions_page(
         self, scope: str, *, since: Any = None, cursor: str | None = None, limit: int
@@ -111,7 +111,9 @@ class _Restores(InMemoryStore):
         raise NotImplementedError
 
 
-@breaks(PORTABLE, "a_bad_row_of_a_scope_is_refused_whole")
+@breaks(
+    PORTABLE, "a_bad_row_of_a_scope_is_refused_whole", "text_that_cannot_be_kept_is_refused_whole"
+)
 class RestoresHalf(InMemoryStore):
     async def restore_scope(self, archive: ScopeArchive) -> None:
         try:
@@ -128,14 +130,19 @@ class BlanksRedactedContentItself(_Restores):
         return _replace(archive, versions=rows)
 
 
-@breaks(PORTABLE, "a_scope_lands_verbatim")
+@breaks(PORTABLE, "a_scope_lands_verbatim", "what_was_exported_can_be_restored_elsewhere")
 class StampsTheCaller(_Restores):
     def _bent(self, archive: ScopeArchive) -> ScopeArchive:
         rows = tuple(_replace(row, actor="client:default") for row in archive.versions)
         return _replace(archive, versions=rows)
 
 
-@breaks(PORTABLE, "a_scope_lands_verbatim")
+@breaks(
+    PORTABLE,
+    "a_scope_lands_verbatim",
+    "a_bad_path_is_refused",
+    "scopes_are_those_that_hold_anything",
+)
 class LosesTheTrail(_Restores):
     def _bent(self, archive: ScopeArchive) -> ScopeArchive:
         return _replace(archive, redactions=())
@@ -213,7 +220,15 @@ class _ForgetfulAnswers(Answers):
         return once.act()
 
 
-@breaks(KEYS, "a_replay_answers_the_same_and_changes_nothing")
+@breaks(
+    KEYS,
+    "a_replay_answers_the_same_and_changes_nothing",
+    "a_replayed_append_answers_its_own_turn",
+    "a_view_may_be_kept",
+    "flags_and_counts_are_remembered",
+    "racing_calls_under_one_key_happen_once",
+    "the_first_use_of_a_key_is_the_mutation_itself",
+)
 class RunsAgain(_Keys):
     answers = _ForgetfulAnswers
 
@@ -223,7 +238,13 @@ class _TrustingAnswers(Answers):
         return super().once(once, key=key, digest=b"")
 
 
-@breaks(KEYS, "another_request_under_the_key_is_refused")
+@breaks(
+    KEYS,
+    "another_request_under_the_key_is_refused",
+    "an_erased_turn_elsewhere_leaves_the_digest",
+    "every_mutation_remembers_its_digest",
+    "of_racing_requests_under_one_key_one_wins",
+)
 class IgnoresDigests(_Keys):
     answers = _TrustingAnswers
 
@@ -233,7 +254,7 @@ class _ClientlessAnswers(Answers):
         return super().once(once, key=IdempotencyKey("", key.value), digest=digest)
 
 
-@breaks(KEYS, "clients_have_their_own_keys")
+@breaks(KEYS, "clients_have_their_own_keys", "a_key_is_opaque_text")
 class SharesKeysBetweenClients(_Keys):
     answers = _ClientlessAnswers
 
@@ -243,7 +264,7 @@ class _RememberingAnswers(Answers):
         pass
 
 
-@breaks(KEYS, "after_a_redaction_the_key_matches_any_body")
+@breaks(KEYS, "after_a_redaction_the_key_matches_any_body", "a_guarded_redaction_nulls_digests_too")
 class KeepsDigestsOfErasedText(_Keys):
     answers = _RememberingAnswers
 
@@ -305,7 +326,12 @@ class _HeadAnswers(Answers):
         return self.documents.read(answer.scope, answer.path) or answer
 
 
-@breaks(KEYS, "a_replay_never_shows_another_writers_version")
+@breaks(
+    KEYS,
+    "a_replay_never_shows_another_writers_version",
+    "a_replayed_rename_answers_its_own_destination",
+    "a_replayed_update_keeps_its_own_stamps",
+)
 class ReplaysTheHead(_Keys):
     answers = _HeadAnswers
 
@@ -323,7 +349,7 @@ class _StoredAnswers(Answers):
         return kept.setdefault((key, once.operation), answer)
 
 
-@breaks(KEYS, "a_replay_after_a_path_redaction_is_empty")
+@breaks(KEYS, "a_replay_after_a_path_redaction_is_empty", "a_replay_after_an_erased_turn_is_empty")
 class ReplaysErasedContent(_Keys):
     answers = _StoredAnswers
 

@@ -1,4 +1,4 @@
-"""Stores with one planted bug each, and the test of a kit that must see it."""
+"""Stores with one planted bug each, and the tests of a kit that must see it."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,11 +12,11 @@ Store = TypeVar("Store", bound=type[InMemoryStore])
 
 
 class Mutant(msgspec.Struct, frozen=True):
-    """`kit` is the contract's class name, `seen_by` one of its tests, run on `clock`."""
+    """`kit` is a contract's class name, `seen_by` some of its tests, run on `clock`."""
 
     store: type[InMemoryStore]
     kit: str
-    seen_by: str
+    seen_by: tuple[str, ...]
     clock: type[ControlledClock]
 
 
@@ -24,12 +24,13 @@ MUTANTS: dict[str, Mutant] = {}
 
 
 def breaks(
-    kit: str, seen_by: str, *, clock: type[ControlledClock] = TickingClock
+    kit: str, *tests: str, clock: type[ControlledClock] = TickingClock
 ) -> Callable[[Store], Store]:
-    """Register a store whose bug `seen_by` of `kit` must report."""
+    """Register a store whose bug each of `tests` of `kit` must report."""
 
     def register(store: Store) -> Store:
-        MUTANTS[store.__name__] = Mutant(store, kit=kit, seen_by=f"test_{seen_by}", clock=clock)
+        seen_by = tuple(f"test_{name}" for name in tests)
+        MUTANTS[f"{store.__name__}{kit}"] = Mutant(store, kit=kit, seen_by=seen_by, clock=clock)
         return store
 
     return register

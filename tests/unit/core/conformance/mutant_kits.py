@@ -1,4 +1,4 @@
-"""Each store with a planted bug under the one test that must see it.
+"""Each store with a planted bug under the tests that must see it.
 
 Not collected by its name: test_mutants.py runs it and reads what failed.
 """
@@ -9,14 +9,14 @@ import pytest
 
 from commonhold import conformance
 from commonhold.conformance import ControlledClock
-from tests.support.mutants import conversations, memory, protocols
+from tests.support.mutants import conversations, memory, protocols, wholesale
 from tests.support.mutants.registry import MUTANTS, Mutant
 from tests.support.planting import PlantsInMemory
 
-assert all((conversations, memory, protocols)), "each module registers its mutants"
+assert all((conversations, memory, protocols, wholesale)), "each module registers its mutants"
 
 
-def _kit_over(mutant: Mutant) -> type:
+def _kit_over(name: str, mutant: Mutant) -> type:
     def clock(self: Any) -> ControlledClock:
         return mutant.clock()
 
@@ -24,10 +24,10 @@ def _kit_over(mutant: Mutant) -> type:
         return mutant.store(clock=clock)
 
     kit = getattr(conformance, mutant.kit)
-    others = {name: None for name in dir(kit) if name.startswith("test_")}
-    del others[mutant.seen_by]
+    tests = {test for test in dir(kit) if test.startswith("test_")}
+    others = dict.fromkeys(tests - {*mutant.seen_by})
     fixtures = {"clock": pytest.fixture(clock), "store": pytest.fixture(store)}
-    return type(f"Test{mutant.store.__name__}", (PlantsInMemory, kit), others | fixtures)
+    return type(f"Test{name}", (PlantsInMemory, kit), others | fixtures)
 
 
-globals().update({f"Test{name}": _kit_over(mutant) for name, mutant in MUTANTS.items()})
+globals().update({f"Test{name}": _kit_over(name, mutant) for name, mutant in MUTANTS.items()})

@@ -1,4 +1,4 @@
-"""Each kit is seen to fail: a store with one planted bug does not pass it."""
+"""Each test of each kit is seen to fail: a store with a planted bug does not pass it."""
 
 import os
 import subprocess
@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mutants import conversations, memory, protocols
+from commonhold import conformance
+from tests.support.mutants import conversations, memory, protocols, wholesale
 from tests.support.mutants.registry import MUTANTS
 
-REGISTERED = (conversations, memory, protocols)
+MODULES = (conversations, memory, protocols, wholesale)
 ROOT = Path(__file__).parents[4]
-KITS = Path(__file__).with_name("mutant_kits.py").relative_to(ROOT)
+RUN = Path(__file__).with_name("mutant_kits.py").relative_to(ROOT)
+EXPECTED = [(name, test) for name, mutant in MUTANTS.items() for test in mutant.seen_by]
+KITS = [name for name in conformance.__all__ if name.endswith("Contract")]
 
 
 @pytest.fixture(scope="module")
-def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What failed, by class and test, when every mutant met the test that must see it."""
+def failed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
+    """Which tests failed over which mutant."""
     report = tmp_path_factory.mktemp("mutants") / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
     run = subprocess.run(  # noqa: PLW1510 - failing is what these tests do
-        [*command, f"--junitxml={report}", KITS],
+        [*command, "--tb=no", f"--junitxml={report}", RUN],
         cwd=ROOT,
         env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
@@ -30,20 +33,31 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         timeout=300,
     )
     assert report.exists(), run.stdout + run.stderr
-    found: dict[str, list[str]] = {}
-    for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
-        name = case.get("classname", "").rpartition(".Test")[2]
-        found.setdefault(name, [])
-        found[name] += [failure.get("message", "") for failure in case.findall("failure")]
-    return found
-
-
-def test_there_are_mutants_of_every_module() -> None:
-    assert {mutant.store.__module__ for mutant in MUTANTS.values()} == {
-        module.__name__ for module in REGISTERED
+    return {
+        (case.get("classname", "").rpartition(".Test")[2], case.get("name", "").partition("[")[0])
+        for case in ET.parse(report).iter("testcase")  # noqa: S314 - pytest wrote it
+        if case.find("failure") is not None
     }
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_the_kit_sees_the_bug(failures: dict[str, list[str]], name: str) -> None:
-    assert failures.get(name), f"{MUTANTS[name].seen_by} of {MUTANTS[name].kit} passed"
+@pytest.mark.parametrize(("name", "test"), EXPECTED)
+def test_the_test_fails_over_the_mutant(failed: set[tuple[str, str]], name: str, test: str) -> None:
+    assert (name, test) in failed, f"{test} passed over {name}"
+
+
+@pytest.mark.parametrize("kit", KITS)
+def test_every_test_of_a_kit_fails_over_some_mutant(kit: str) -> None:
+    contract = getattr(conformance, kit)
+    seen: set[str] = set()
+    for mutant in MUTANTS.values():
+        if issubclass(getattr(conformance, mutant.kit), contract) or issubclass(
+            contract, getattr(conformance, mutant.kit)
+        ):
+            seen.update(mutant.seen_by)
+    assert {name for name in dir(contract) if name.startswith("test_")} <= seen
+
+
+def test_every_mutant_is_seen_and_every_module_has_some() -> None:
+    assert [name for name, mutant in MUTANTS.items() if not mutant.seen_by] == []
+    modules = {mutant.store.__module__ for mutant in MUTANTS.values()}
+    assert modules == {module.__name__ for module in MODULES}

@@ -1,0 +1,688 @@
+"""Stores that are wrong throughout, for the tests that no small bug reaches."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import msgspec
+
+from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.contract import (
+    Clock,
+    CommonholdError,
+    ConversationArchive,
+    ConversationProjection,
+    ConversationTurn,
+    MemoryConflictError,
+    MemoryDocument,
+    MemoryFormatError,
+    Message,
+    Page,
+)
+from commonhold.contract.clock import read_clock
+from tests.support.mutants.registry import breaks
+
+MEMORY = "MemoryStoreContract"
+CONVERSATIONS = "ConversationStoreContract"
+ERASURE = "ErasureContract"
+PAGES = "PageableContract"
+PORTABLE = "PortableContract"
+KEYS = "GuardedContract"
+
+PAGE_READS = ("list_documents_page", "versions_page", "history_page", "redactions_page")
+LISTS = ("list_documents", "versions", "history", "redactions", "read_turns", "search_turns")
+READS = (
+    *PAGE_READS,
+    *LISTS,
+    "read",
+    "last_turn_number",
+    "read_projections",
+    "turn_redactions",
+    "scopes",
+    "conversations",
+)
+WRITES = (
+    "write",
+    "delete",
+    "rename",
+    "redact",
+    "append_turn",
+    "append_projections",
+    "redact_turns",
+    "restore_scope",
+    "restore_conversation",
+)
+EAST = timezone(timedelta(hours=5, minutes=30))
+_replace = msgspec.structs.replace
+Method = Callable[..., Awaitable[Any]]
+
+
+def overriding(
+    methods: Sequence[str], bend: Callable[[str, Method], Method]
+) -> type[InMemoryStore]:
+    """A base whose named methods are bent forms of InMemoryStore's own."""
+    bent = {name: bend(name, getattr(InMemoryStore, name)) for name in methods}
+    return type("Bent", (InMemoryStore,), bent)
+
+
+def _on_an_empty_store(name: str, _method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        return await getattr(InMemoryStore(), name)(*arguments, **options)
+
+    return call
+
+
+@breaks(
+    MEMORY,
+    "a_good_path_is_accepted",
+    "a_good_scope_is_accepted",
+    "a_write_is_visible_to_the_next_call",
+)
+@breaks(CONVERSATIONS, "a_good_id_is_accepted")
+class LosesEverything(overriding(READS, _on_an_empty_store)):  # type: ignore[misc]
+    pass
+
+
+def _agreeing(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await method(self, *arguments, **options)
+        except (CommonholdError, ValueError):
+            return ()
+
+    return call
+
+
+@breaks(
+    MEMORY,
+    "a_bad_path_is_refused_by_every_method",
+    "a_negative_versions_limit_is_refused",
+    "text_that_cannot_be_kept_is_refused_whole",
+)
+@breaks(
+    CONVERSATIONS,
+    "a_bad_id_is_refused_by_every_method",
+    "text_that_cannot_be_kept_is_refused_whole",
+    "a_bad_id_is_refused",
+)
+@breaks(ERASURE, "a_bad_id_is_refused", "a_bad_window_is_refused")
+@breaks(PAGES, "a_newer_row_is_refused_in_pages_too")
+@breaks(
+    PORTABLE,
+    "a_bad_id_is_refused",
+    "a_bad_row_of_a_conversation_is_refused_whole",
+    "a_bad_scope_is_refused",
+    "an_occupied_conversation_is_refused",
+)
+class AgreesToEverything(overriding((*READS, *WRITES), _agreeing)):  # type: ignore[misc]
+    pass
+
+
+def _backwards(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        answer = await method(self, *arguments, **options)
+        if isinstance(answer, Page):
+            return Page(items=answer.items[::-1], next_cursor=answer.next_cursor)
+        return answer[::-1] if isinstance(answer, tuple) else answer
+
+    return call
+
+
+@breaks(MEMORY, "versions_are_newest_first_with_full_content")
+@breaks(PORTABLE, "a_conversation_lands_verbatim", "turns_may_have_gaps_and_any_order")
+class AnswersBackwards(overriding(READS, _backwards)):  # type: ignore[misc]
+    pass
+
+
+def _capped(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        answer = await method(self, *arguments, **options)
+        return answer[:10] if isinstance(answer, tuple) else answer
+
+    return call
+
+
+@breaks(MEMORY, "history_has_no_default_bound", "versions_past_nine_order_by_number")
+@breaks(CONVERSATIONS, "numbers_start_at_one_without_gaps")
+@breaks(ERASURE, "the_trail_answers_fifty_by_default")
+class AnswersTenRows(overriding(READS, _capped)):  # type: ignore[misc]
+    pass
+
+
+def _local(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        answer = await method(self, *arguments, **options)
+        if not isinstance(answer, tuple):
+            return answer
+        return tuple(
+            _replace(row, created_at=row.created_at.astimezone(EAST))
+            if hasattr(row, "created_at")
+            else row
+            for row in answer
+        )
+
+    return call
+
+
+@breaks(MEMORY, "stamps_come_back_in_utc")
+@breaks(CONVERSATIONS, "stamps_are_the_clocks_in_utc")
+@breaks(PORTABLE, "stamps_are_normalised_to_utc")
+class AnswersInLocalTime(overriding(LISTS, _local)):  # type: ignore[misc]
+    pass
+
+
+def _clock_again(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        answer = await method(self, *arguments, **options)
+        self._documents._clock.now()
+        return answer
+
+    return call
+
+
+@breaks(CONVERSATIONS, "an_append_reads_the_clock_once")
+@breaks(ERASURE, "a_redaction_reads_the_clock_once")
+@breaks(PORTABLE, "restores_read_no_clock")
+class ReadsTheClockAgain(overriding(WRITES, _clock_again)):  # type: ignore[misc]
+    pass
+
+
+def _huge_limits_overflow(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        if options["limit"] > 2**62:
+            raise OverflowError("value out of int64 range")
+        return await method(self, *arguments, **options)
+
+    return call
+
+
+@breaks(PAGES, "huge_limits_are_numbers")
+class OverflowsOnHugeLimits(overriding(PAGE_READS, _huge_limits_overflow)):  # type: ignore[misc]
+    pass
+
+
+def _marked_cursors(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        cursor = options.get("cursor")
+        if cursor is not None:
+            options["cursor"] = cursor.removesuffix("\N{SNOWMAN}")
+        page = await method(self, *arguments, **options)
+        if page.next_cursor is None:
+            return page
+        return Page(items=page.items, next_cursor=f"{page.next_cursor}\N{SNOWMAN}")
+
+    return call
+
+
+@breaks(
+    PAGES,
+    "a_cursor_is_plain_text",
+    "a_cursor_of_another_method_is_refused",
+    "a_truncated_cursor_is_refused",
+)
+class GivesCursorsOutsideAscii(overriding(PAGE_READS, _marked_cursors)):  # type: ignore[misc]
+    pass
+
+
+def _bound_cursors(_name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        mark = f"{arguments[0]}.{options['limit']}."
+        cursor = options.get("cursor")
+        if cursor is not None and cursor.startswith(mark):
+            options["cursor"] = cursor.removeprefix(mark)
+        page = await method(self, *arguments, **options)
+        if page.next_cursor is None:
+            return page
+        return Page(items=page.items, next_cursor=f"{mark}{page.next_cursor}")
+
+    return call
+
+
+@breaks(
+    PAGES,
+    "a_cursor_is_not_bound_to_its_scope",
+    "a_cursor_survives_what_happens_between_pages",
+    "the_limit_may_change_between_pages",
+)
+class BindsCursorsToScopeAndLimit(overriding(PAGE_READS, _bound_cursors)):  # type: ignore[misc]
+    pass
+
+
+def _counted_cursors(name: str, method: Method) -> Method:
+    async def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        cursor, limit = options.pop("cursor", None), options.pop("limit")
+        start = 0 if cursor is None else int(cursor)
+        rows = await getattr(self, name.removesuffix("_page"))(*arguments, **options)
+        end = start + limit
+        return Page(items=rows[start:end], next_cursor=str(end) if end < len(rows) else None)
+
+    return call
+
+
+@breaks(PAGES, "a_limit_below_one_is_refused")
+class CountsRowsFromTheTopEverywhere(overriding(PAGE_READS, _counted_cursors)):  # type: ignore[misc]
+    pass
+
+
+@breaks(
+    MEMORY,
+    "a_deletion_is_visible_to_the_next_call",
+    "a_listing_row_agrees_with_the_document",
+    "reading_records_nothing",
+)
+@breaks(CONVERSATIONS, "an_actor_is_recorded_as_given", "an_append_is_answered_and_visible_at_once")
+@breaks(PORTABLE, "the_highest_numbers_land")
+class StartsCluttered(InMemoryStore):
+    def __init__(self, *, clock: Clock) -> None:
+        super().__init__(clock=clock)
+        for scope in ("user:ada", "user:bob"):
+            self._documents.write(scope, "zz", "clutter", actor=None, expected_version=None)
+            self._documents.redact(scope, path=None, actor=None)
+        for name in ("thread-a", "thread-b", "never-written"):
+            self._conversations.append_turn(name, [Message(role="user", content="c")], actor=None)
+            entry = ConversationProjection(turn=1, kind="log", text="clutter")
+            self._conversations.append_projections(name, [entry])
+
+
+@breaks(
+    MEMORY,
+    "a_new_store_is_empty",
+    "an_unknown_scope_is_empty",
+    "the_store_is_a_memory_store",
+    "the_store_says_whether_its_version_check_is_race_safe",
+)
+@breaks(
+    CONVERSATIONS,
+    "a_new_store_has_no_turns",
+    "projections_start_empty",
+    "the_store_is_a_conversation_store",
+)
+@breaks(ERASURE, "an_act_is_not_older_than_what_it_blanks", "the_store_is_erasable")
+@breaks(PAGES, "an_empty_listing_is_one_empty_page", "the_store_is_pageable")
+@breaks(
+    PORTABLE,
+    "a_new_store_lists_no_units",
+    "the_store_is_portable",
+    "the_units_name_wins_over_its_rows",
+)
+@breaks(KEYS, "a_refused_restore_leaves_the_key_free", "the_store_is_guarded")
+class LacksMethods(InMemoryStore):
+    supports_optimistic_concurrency = "yes"  # type: ignore[assignment]
+    redactions = None  # type: ignore[assignment]
+    read_projections = None  # type: ignore[assignment]
+    turn_redactions = None  # type: ignore[assignment]
+    redactions_page = None  # type: ignore[assignment]
+    conversations = None  # type: ignore[assignment]
+    guarded = None  # type: ignore[assignment]
+
+
+class _HighestReading:
+    """One newest stamp for the whole store."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._newest: datetime | None = None
+
+    def now(self) -> datetime:
+        reading = read_clock(self._clock)
+        self._newest = reading if self._newest is None else max(reading, self._newest)
+        return self._newest
+
+
+@breaks(MEMORY, "paths_are_clamped_apart")
+@breaks(CONVERSATIONS, "conversations_are_clamped_apart")
+class ClampsEverythingTogether(InMemoryStore):
+    def __init__(self, *, clock: Clock) -> None:
+        super().__init__(clock=_HighestReading(clock))
+
+
+class _FirstReading:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._first: datetime | None = None
+
+    def now(self) -> datetime:
+        self._first = self._first or self._clock.now()
+        return self._first
+
+
+@breaks(MEMORY, "the_trail_is_cut_as_history_is")
+@breaks(CONVERSATIONS, "a_clamped_conversation_follows_the_clock_again")
+@breaks(ERASURE, "the_trail_is_newest_first_over_the_whole_store")
+class HoldsTheFirstStamp(InMemoryStore):
+    def __init__(self, *, clock: Clock) -> None:
+        super().__init__(clock=_FirstReading(clock))
+
+
+class _AnyReading:
+    """Makes an aware reading of a naive one, as a driver may."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime:
+        reading = self._clock.now()
+        return reading if reading.tzinfo else reading.replace(tzinfo=EAST)
+
+
+@breaks(MEMORY, "a_naive_clock_is_refused_without_effect")
+@breaks(CONVERSATIONS, "a_naive_clock_is_refused_without_effect")
+class GuessesOffsets(InMemoryStore):
+    def __init__(self, *, clock: Clock) -> None:
+        super().__init__(clock=_AnyReading(clock))
+
+
+@breaks(MEMORY, "history_spans_paths_and_deletions_newest_first", "scopes_do_not_nest")
+class HasOneScope(InMemoryStore):
+    async def write(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
+        self._documents.read(scope, path)
+        self._documents.ledgers[scope] = self._documents.ledgers.setdefault(
+            "user:ada", self._documents.ledgers.get(scope) or _empty_scope()
+        )
+        return await super().write(scope, path, content, **options)
+
+
+def _empty_scope() -> Any:
+    store = InMemoryStore()
+    store._documents._put_ledger("u:a", "a")
+    ledger = store._documents.ledgers["u:a"]
+    ledger.paths.clear()
+    return ledger
+
+
+@breaks(
+    MEMORY,
+    "a_newer_document_leaves_the_others_readable",
+    "a_newer_version_row_is_refused_by_the_ledgers",
+)
+class RefusesBesideANewerRow(InMemoryStore):
+    async def read(self, scope: str, path: str) -> MemoryDocument | None:
+        ledgers = self._documents.ledgers.get(scope)
+        for name, ledger in {} if ledgers is None else dict(ledgers.paths).items():
+            if any(row.format != 1 for row in ledger.rows.values()):
+                raise MemoryFormatError(scope=scope, path=name, reason="format 2")
+        return await super().read(scope, path)
+
+
+@breaks(MEMORY, "an_actor_that_cannot_be_kept_is_refused_whole")
+class WritesBeforeItChecksTheActor(InMemoryStore):
+    async def write(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
+        try:
+            return await super().write(scope, path, content, **options)
+        except ValueError:
+            await super().write(scope, path, content, **options | {"actor": None})
+            raise
+
+
+@breaks(ERASURE, "an_actor_that_cannot_be_kept_is_refused_whole", "bad_selectors_change_nothing")
+class ErasesBeforeItChecksTheActor(InMemoryStore):
+    async def redact_turns(self, conversation_id: str, **options: Any) -> int:
+        try:
+            return await super().redact_turns(conversation_id, **options)
+        except ValueError:
+            self._conversations.redact_turns(conversation_id, through=None, turns=None, actor=None)
+            raise
+
+
+@breaks(
+    MEMORY,
+    "a_rename_and_a_redaction_are_visible_to_the_next_call",
+    "a_rename_carries_the_redacted_flag",
+    "a_rename_records_both_rows",
+    "crossing_renames_end",
+)
+class CopiesOnRename(InMemoryStore):
+    async def rename(
+        self, scope: str, src: str, dst: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        source = await self.read(scope, src)
+        moved = await super().rename(scope, src, dst, actor=actor)
+        if source is not None:
+            await self.write(scope, src, source.content)
+        return moved
+
+
+@breaks(MEMORY, "racing_blind_writers_all_get_a_version")
+class ConflictsOnBlindWrites(InMemoryStore):
+    busy = False
+
+    async def write(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
+        if self.busy:
+            raise MemoryConflictError(scope=scope, path=path, reason="version_mismatch")
+        self.busy = True
+        try:
+            await asyncio.sleep(0)
+            return await super().write(scope, path, content, **options)
+        finally:
+            self.busy = False
+
+
+@breaks(MEMORY, "a_matching_expected_version_is_accepted")
+class RefusesAnyExpectedVersion(InMemoryStore):
+    async def write(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
+        if options.get("expected_version") is not None:
+            options["expected_version"] = -1
+        return await super().write(scope, path, content, **options)
+
+
+@breaks(MEMORY, "deleting_a_redacted_document_records_a_redacted_row")
+class UnredactsOnDelete(InMemoryStore):
+    async def delete(self, scope: str, path: str, *, actor: str | None = None) -> bool:
+        deleted = await super().delete(scope, path, actor=actor)
+        if deleted:
+            ledger = self._documents.ledgers[scope].paths[path]
+            row = ledger.rows[ledger.highest]
+            ledger.rows[ledger.highest] = _replace(row, record=_replace(row.record, redacted=False))
+        return deleted
+
+
+@breaks(
+    MEMORY, "a_renamed_source_starts_without_unknown_keys", "unknown_keys_go_with_their_document"
+)
+class KeepsUnknownKeysForEver(InMemoryStore):
+    async def write(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
+        kept: dict[tuple[str, str], Any] = self.__dict__.setdefault("kept", {})
+        await super().write(scope, path, content, **options)
+        ledger = self._documents.ledgers[scope].paths[path]
+        assert ledger.live is not None
+        extra = kept.get((scope, path), {})
+        ledger.live = _replace(ledger.live, record=_replace(ledger.live.record, extra=extra))
+        return ledger.live.record
+
+    async def delete(self, scope: str, path: str, *, actor: str | None = None) -> bool:
+        self._keep(scope, path)
+        return await super().delete(scope, path, actor=actor)
+
+    async def rename(
+        self, scope: str, src: str, dst: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        self._keep(scope, src)
+        return await super().rename(scope, src, dst, actor=actor)
+
+    def _keep(self, scope: str, path: str) -> None:
+        kept: dict[tuple[str, str], Any] = self.__dict__.setdefault("kept", {})
+        live = self._documents.read(scope, path)
+        kept[scope, path] = {} if live is None else live.extra
+
+
+@breaks(
+    MEMORY,
+    "a_listing_leaves_deleted_documents_out_and_redacted_ones_in",
+    "a_redaction_appends_no_version",
+    "since_reaches_from_the_first_day_to_the_last",
+    "the_trail_names_paths_and_scope_acts_newest_first",
+)
+class RecordsRedactionsAsVersions(InMemoryStore):
+    async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
+        count = await super().redact(scope, path=path, actor=actor)
+        for entry in await self.list_documents(scope):
+            await self.write(scope, entry.path, "", actor=actor)
+        return count
+
+
+@breaks(
+    MEMORY,
+    "a_rename_continues_the_numbers_of_its_destination",
+    "a_rename_there_and_back_keeps_counting",
+)
+class StartsRenamesAtOne(InMemoryStore):
+    async def rename(
+        self, scope: str, src: str, dst: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        held = self._documents.ledgers.get(scope)
+        if held is not None and dst in held.paths and held.paths[dst].live is None:
+            del held.paths[dst]
+        return await super().rename(scope, src, dst, actor=actor)
+
+
+@breaks(
+    MEMORY,
+    "a_rename_of_nothing_is_refused",
+    "a_rename_onto_a_newer_document_is_a_conflict",
+    "a_rename_reports_its_source_before_its_destination",
+)
+class ChecksTheDestinationFirst(InMemoryStore):
+    async def rename(
+        self, scope: str, src: str, dst: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        if await self.read(scope, dst) is not None:
+            raise MemoryConflictError(scope=scope, path=dst, reason="destination_exists")
+        return await super().rename(scope, src, dst, actor=actor)
+
+
+@breaks(CONVERSATIONS, "conversations_are_apart")
+class LeavesGaps(InMemoryStore):
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        if conversation_id in self._conversations.ledgers:
+            self._conversations.ledgers[conversation_id].last += 1
+        return await super().append_turn(conversation_id, messages, actor=actor)
+
+
+@breaks(CONVERSATIONS, "an_empty_batch_creates_nothing", "search_finds_message_text")
+class KeepsOneConversation(InMemoryStore):
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        made = await super().append_turn(conversation_id, messages, actor=actor)
+        for name in ("thread-a", "thread-b"):
+            self._conversations.ledgers[name] = self._conversations.ledgers[conversation_id]
+        return made
+
+    async def append_projections(
+        self, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        for name in {conversation_id, "thread-a", "thread-b"}:
+            await super().append_projections(name, entries)
+        if not entries:
+            self._conversations.append_projections(
+                conversation_id, [ConversationProjection(turn=1, kind="log", text="empty")]
+            )
+
+
+@breaks(CONVERSATIONS, "a_turn_of_many_messages_keeps_their_order")
+class ReversesMessages(InMemoryStore):
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        return await super().append_turn(conversation_id, messages[::-1], actor=actor)
+
+
+@breaks(
+    CONVERSATIONS,
+    "a_malformed_projection_is_refused",
+    "a_newer_projection_is_refused",
+    "a_turn_never_written_may_be_projected",
+    "after_and_limit_cut_the_entries",
+    "conversations_have_their_own_entries",
+    "entries_accumulate_in_turn_order",
+)
+class ChecksThatTurnsExist(InMemoryStore):
+    async def append_projections(
+        self, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        last = await self.last_turn_number(conversation_id)
+        if any(entry.turn > last for entry in entries):
+            raise ValueError("no such turn")
+        await super().append_projections(conversation_id, entries)
+
+
+@breaks(CONVERSATIONS, "a_query_is_split_at_any_whitespace")
+class SplitsQueriesAtSpaces(InMemoryStore):
+    async def search_turns(
+        self, query: str, *, conversations: Sequence[str] | None = None, limit: int = 50
+    ) -> tuple[ConversationTurn, ...]:
+        found = await super().search_turns(query, conversations=conversations, limit=limit)
+        terms = [term for term in query.lower().split(" ") if term]
+        held = self._conversations.ledgers
+        return tuple(
+            turn
+            for turn in found
+            if all(term in held[turn.conversation_id].turns[turn.turn].text for term in terms)
+        )
+
+
+@breaks(ERASURE, "a_projection_appended_afterwards_keeps_its_text")
+class BlanksProjectionsOfErasedTurns(InMemoryStore):
+    async def append_projections(
+        self, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        turns = await self.read_turns(conversation_id)
+        erased = {turn.turn for turn in turns if turn.redacted}
+        blanked = [_replace(one, text="") if one.turn in erased else one for one in entries]
+        await super().append_projections(conversation_id, blanked)
+
+
+@breaks(ERASURE, "a_turn_after_an_act_is_not_older_than_the_act")
+class ForgetsActsInStamps(InMemoryStore):
+    async def redact_turns(self, conversation_id: str, **options: Any) -> int:
+        held = self._conversations.ledgers.get(conversation_id)
+        newest = None if held is None else held._newest
+        count = await super().redact_turns(conversation_id, **options)
+        if held is not None:
+            held._newest = newest
+        return count
+
+
+@breaks(PORTABLE, "trail_turns_are_sorted_and_deduplicated")
+class KeepsTrailTurnsAsGiven(InMemoryStore):
+    async def restore_conversation(self, archive: ConversationArchive) -> None:
+        await super().restore_conversation(archive)
+        held = self._conversations.ledgers.get(archive.conversation_id)
+        for place, act in enumerate(archive.redactions):
+            if held is not None:
+                row = held.trail[place]
+                held.trail[place] = _replace(row, record=_replace(row.record, turns=act.turns))
+
+
+@breaks(KEYS, "without_a_key_nothing_is_remembered")
+class RemembersWithoutAKey(InMemoryStore):
+    async def write(self, scope: str, path: str, content: str, **options: Any) -> MemoryDocument:
+        live = await self.read(scope, path)
+        if live is not None and live.content == content:
+            return live
+        return await super().write(scope, path, content, **options)
+
+
+@breaks(MEMORY, "a_path_never_written_reads_as_none")
+class ReadsTheNearestPath(InMemoryStore):
+    async def read(self, scope: str, path: str) -> MemoryDocument | None:
+        found = await super().read(scope, path)
+        if found is None:
+            for entry in await self.list_documents(scope):
+                return await super().read(scope, entry.path)
+        return found
+
+
+@breaks(CONVERSATIONS, "an_absent_term_finds_nothing")
+class FindsTheBeginningOfATerm(InMemoryStore):
+    async def search_turns(
+        self, query: str, *, conversations: Sequence[str] | None = None, limit: int = 50
+    ) -> tuple[ConversationTurn, ...]:
+        found = await super().search_turns(query, conversations=conversations, limit=limit)
+        beginning = query[: len(query) // 3]
+        if found or not beginning.strip():
+            return found
+        return await super().search_turns(beginning, conversations=conversations, limit=limit)
