@@ -260,7 +260,10 @@ async def test_a_pooler_that_refuses_startup_parameters_is_served_without(
         ("DO $$ BEGIN RAISE EXCEPTION '' USING errcode = '08006'; END $$", StoreUnavailableError),
         ("DO $$ BEGIN RAISE EXCEPTION '' USING errcode = '23505'; END $$", StatementDefectError),
         ("SELECT 1 / 0", StatementDefectError),
-        ("SELECT * FROM no_such_table", StatementDefectError),
+        ("SELECT * FROM no_such_table", StoreUnavailableError),
+        ("SELECT * FROM no_such_schema.turns", StoreUnavailableError),
+        ("SELECT no_such_column FROM commonhold.turns", StoreUnavailableError),
+        ("SET ROLE pg_monitor; SELECT * FROM commonhold.turns", StoreUnavailableError),
     ],
 )
 async def test_driver_errors_leave_translated(

@@ -349,3 +349,9 @@ async def test_after_a_racing_erasure_a_redacted_row_never_holds_content(
             # What stays in clear was written after the erasure: nothing older may.
             erased = [row.version for row in ledger if row.redacted]
             assert not clear or min(row.version for row in clear) > max(erased)
+
+
+async def test_a_sweep_before_the_schema_is_there_is_no_defect(empty_database_dsn: str) -> None:
+    async with replica(empty_database_dsn) as store:
+        with pytest.raises(StoreUnavailableError, match="42P01"):
+            await store.sweep_keys()

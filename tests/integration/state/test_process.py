@@ -3,11 +3,14 @@
 import signal
 import socket
 from contextlib import AsyncExitStack
+from secrets import token_hex
+from urllib.parse import urlsplit
 
 import pytest
 
 from commonhold.migrations import SCHEMA_VERSION, migrate
 from tests.support.ports import free_port
+from tests.support.postgres import execute
 from tests.support.raw_http import request_bytes
 from tests.support.state_process import TOKEN, state_process
 
@@ -123,6 +126,35 @@ async def test_a_missing_schema_is_said_once_and_waited_for(empty_database_dsn: 
         await service.until_ops("/readyz", status=200)
         assert (await service.post("memory/read", READ)).status == 200
         assert len(service.events("not_ready")) == 1
+
+
+async def test_rights_that_are_missing_are_said_once_and_waited_for(database_dsn: str) -> None:
+    role, parts = f"r_{token_hex(4)}", urlsplit(database_dsn)
+    login = f"{role}:pw@{parts.netloc.rpartition('@')[2]}"
+    await execute(database_dsn, f"CREATE ROLE {role} LOGIN PASSWORD 'pw'")
+    try:
+        async with state_process(parts._replace(netloc=login).geturl()) as service:
+            await service.until_ops("/readyz", status=503, holding="42501")
+            assert (await service.post("memory/read", READ)).status == 503
+            await migrate(database_dsn, grant_to=role)
+            await service.until_ops("/readyz", status=200)
+            assert (await service.post("memory/read", READ)).status == 200
+            assert len(service.events("not_ready")) == 1
+    finally:
+        await execute(database_dsn, f"DROP OWNED BY {role}")
+        await execute(database_dsn, f"DROP ROLE {role}")
+
+
+async def test_a_schema_that_goes_and_comes_back_under_a_running_service_is_no_defect(
+    database_dsn: str,
+) -> None:
+    async with state_process(database_dsn) as service:
+        await service.until_ops("/readyz", status=200)
+        await execute(database_dsn, "ALTER SCHEMA commonhold RENAME TO elsewhere")
+        assert (await service.post("memory/read", READ)).status == 503
+        await execute(database_dsn, "ALTER SCHEMA elsewhere RENAME TO commonhold")
+        await service.until_ops("/readyz", status=200)
+        assert (await service.post("memory/read", READ)).status == 200
 
 
 async def test_a_database_that_is_away_at_start_is_waited_for() -> None:

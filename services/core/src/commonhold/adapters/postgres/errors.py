@@ -12,6 +12,9 @@ from commonhold.contract.errors import StoreUnavailableError
 _UNAVAILABLE_CLASSES = frozenset({"08", "53", "57"})
 # Read-only server, serialization failure, deadlock, lock timeout.
 _UNAVAILABLE_STATES = frozenset({"25006", "40001", "40P01", "55P03"})
+# No such schema, table or column, or no right to it: every statement is prepared by a test,
+# so someone took it away, or has not made it yet.
+_UNUSABLE_STATES = frozenset({"3F000", "42501", "42703", "42P01"})
 
 
 class StatementDefectError(RuntimeError):
@@ -22,7 +25,7 @@ def translate(error: Exception) -> Exception:
     """The error to raise in place of a driver's."""
     if isinstance(error, asyncpg.PostgresError):
         state: str = error.sqlstate or ""
-        if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES:
+        if state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES | _UNUSABLE_STATES:
             return StoreUnavailableError(f"the database answered {state}")
         return StatementDefectError(f"SQLSTATE {state}: {error}")
     if isinstance(error, asyncpg.InternalClientError):
