@@ -18,10 +18,12 @@ from commonhold.contract import (
     Message,
     encode_messages,
 )
-from tests.support.mutants.registry import breaks
+from tests.support.mutants.registry import (
+    CONVERSATIONS,
+    ERASURE,
+    breaks,
+)
 
-CONVERSATIONS = "ConversationStoreContract"
-ERASURE = "ErasureContract"
 _replace = msgspec.structs.replace
 
 

@@ -16,9 +16,11 @@ from commonhold.contract import (
     MemoryVersion,
 )
 from commonhold.contract.ids import check_path
-from tests.support.mutants.registry import breaks
+from tests.support.mutants.registry import (
+    MEMORY,
+    breaks,
+)
 
-MEMORY = "MemoryStoreContract"
 _replace = msgspec.structs.replace
 
 

@@ -20,11 +20,13 @@ from commonhold.contract import (
 )
 from commonhold.contract.clock import read_clock
 from commonhold.contract.idempotency import KEY_REUSED
-from tests.support.mutants.registry import breaks
+from tests.support.mutants.registry import (
+    KEYS,
+    PAGES,
+    PORTABLE,
+    breaks,
+)
 
-PAGES = "PageableContract"
-PORTABLE = "PortableContract"
-KEYS = "GuardedContract"
 _replace = msgspec.structs.replace
 
 

@@ -8,6 +8,13 @@ import msgspec
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import ControlledClock, TickingClock
 
+MEMORY = "MemoryStoreContract"
+CONVERSATIONS = "ConversationStoreContract"
+ERASURE = "ErasureContract"
+PAGES = "PageableContract"
+PORTABLE = "PortableContract"
+KEYS = "GuardedContract"
+
 Store = TypeVar("Store", bound=type[InMemoryStore])
 
 

@@ -9,11 +9,13 @@ import pytest
 
 from commonhold import conformance
 from commonhold.conformance import ControlledClock
-from tests.support.mutants import conversations, memory, protocols, wholesale
+from tests.support.mutants import bent, calls, conversations, memory, protocols, wholesale
 from tests.support.mutants.registry import MUTANTS, Mutant
 from tests.support.planting import PlantsInMemory
 
-assert all((conversations, memory, protocols, wholesale)), "each module registers its mutants"
+assert all((bent, calls, conversations, memory, protocols, wholesale)), (
+    "each module registers its mutants"
+)
 
 
 def _kit_over(name: str, mutant: Mutant) -> type:
