@@ -16,6 +16,7 @@ testcontainers_config.ryuk_disabled = True
 testcontainers_config.connection_mode_override = ConnectionMode.docker_host
 testcontainers_config.tc_host_override = "127.0.0.1"
 testcontainers_config.sleep_time = 0.1
+testcontainers_config.max_tries = 600
 
 OWNER_LABEL = "commonhold.tests.pid"
 """Every container of a test run carries the process id of its pytest."""

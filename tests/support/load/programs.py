@@ -12,6 +12,7 @@ from tests.support.histories.records import Answered
 from tests.support.load.clients import Client
 
 MEETING_SECONDS = 20
+INSIST_SECONDS = 60
 
 
 class Signals(Protocol):
@@ -176,7 +177,7 @@ async def work_on(
             route, request = "conversation/append_turn", turn_of(conversation, name)
         else:
             route, request = random_act(source, name, scope=scope, paths=paths, redacts=False)
-        await client.insist(route, request, name=name)
+        await client.insist(route, request, name=name, within=INSIST_SECONDS)
 
 
 Program = Callable[..., Awaitable[None]]
