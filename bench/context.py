@@ -19,8 +19,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes and durations of a run."""
 
     rounds: int = 3
-    seconds: float = 5.0
-    flat_rounds: int = 7
+    seconds: float = 4.0
+    flat_rounds: int = 5
     flat_seconds: float = 0.8
     documents: int = 100_000
     page_size: int = 100
