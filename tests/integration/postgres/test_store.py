@@ -23,6 +23,7 @@ from commonhold.contract import (
 )
 from commonhold.contract.messages import Message
 from commonhold.migrations import SCHEMA_VERSION, SchemaState, migrate
+from commonhold.migrations.connections import Connection
 from tests.support.marker_scan import tables_that_hold
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -249,6 +250,36 @@ async def test_an_expired_key_that_was_not_swept_is_new_again(database_dsn: str)
         await old.guarded(key=key, digest=b"x").write("user:a", "a", "x")
         written = await new.guarded(key=key, digest=b"other").write("user:a", "a", "y")
         assert written.version == 2
+
+
+async def test_an_expired_key_used_anew_and_an_erasure_never_wait_for_each_other(
+    database_dsn: str,
+) -> None:
+    key = IdempotencyKey("client:a", "k")
+    yesterday = ShiftedClock(timedelta(hours=-25))
+    holder, observer = await asyncpg.connect(database_dsn), await asyncpg.connect(database_dsn)
+    async with replica(database_dsn, clock=yesterday) as old, replica(database_dsn) as new:
+        await old.guarded(key=key, digest=b"x").write("user:a", "a", "x")
+        async with holder.transaction():
+            await holder.execute("SELECT 1 FROM commonhold.documents FOR UPDATE")
+            erasure = asyncio.create_task(new.redact("user:a", path="a"))
+            await until_waiting(observer, 1)
+            write = asyncio.create_task(new.guarded(key=key, digest=b"y").write("user:a", "a", "y"))
+            await until_waiting(observer, 2)
+        assert await erasure == 1
+        assert (await write).version == 2
+    await holder.close()
+    await observer.close()
+
+
+async def until_waiting(conn: Connection, number: int) -> None:
+    """Return once so many statements of this database wait for a lock."""
+    async with asyncio.timeout(10):
+        while number > await conn.fetchval(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ):
+            pass
 
 
 async def test_a_lock_held_too_long_is_answered_unavailable(

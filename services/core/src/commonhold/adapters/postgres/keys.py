@@ -67,6 +67,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
 
 
+class _ExpiredKeyError(Exception):
+    """Leaves the transaction of a key that was remembered before `expired`."""
+
+    def __init__(self, expired: datetime) -> None:
+        super().__init__()
+        self.expired = expired
+
+
 class Keys:
     """Runs mutations under keys, on connections given by the store."""
 
@@ -100,6 +108,23 @@ class Keys:
         Raises ValueError for a key that was used with another digest; whatever `act`
         raises rolls the key back, so that only successes are remembered.
         """
+        while True:
+            try:
+                return await self._try(conn, key=key, digest=digest, subject=subject, act=act)
+            except _ExpiredKeyError as found:
+                # In a transaction of its own: an erasure takes keys after heads, so nobody
+                # may wait for a head with a key in hand that others can see.
+                await conn.execute(self._sql.delete_key, key.client, key.value, found.expired)
+
+    async def _try(
+        self,
+        conn: Connection,
+        *,
+        key: IdempotencyKey,
+        digest: bytes,
+        subject: Subject,
+        act: Callable[[Connection], Awaitable[T]],
+    ) -> T:
         # Whoever holds the key is waited for as long as for a connection.
         async with transaction(conn, settings=self._lock_wait):
             remembered = await self._claim(conn, key=key, digest=digest, subject=subject)
@@ -131,9 +156,10 @@ class Keys:
                 return None
             # A statement that waited for the key does not see it: read it in a new one.
             row = await conn.fetchrow(self._sql.select_key, key.client, key.value)
-            if row is not None and row["created_at"] >= expired:
+            if row is not None:
+                if row["created_at"] < expired:
+                    raise _ExpiredKeyError(expired)
                 return _same_request(row, digest=digest, operation=subject.operation)
-            await conn.execute(self._sql.delete_key, key.client, key.value, expired)
 
     async def _remember(self, conn: Connection, key: IdempotencyKey, answer: Answer) -> None:
         turn = answer.turn if isinstance(answer, TurnAnswer) else None
