@@ -75,7 +75,7 @@ class GuardedView:
             Once(
                 operation="rename",
                 act=lambda: self._documents.rename(scope, src, dst, actor=actor),
-                names=lambda made: _document_names(made, operation="rename", paths=(dst, src)),
+                names=lambda made: _document_names(made, operation="rename", paths=(dst,)),
                 replay=self._tell_document,
             )
         )
@@ -85,12 +85,8 @@ class GuardedView:
             Once(
                 operation="redact",
                 act=lambda: self._documents.redact(scope, path=path, actor=actor),
-                names=lambda count: Names(
-                    operation="redact",
-                    scope=scope,
-                    paths=() if path is None else (path,),
-                    count=count,
-                ),
+                # An erasure names nothing: its own digest covers no content.
+                names=lambda count: Names(operation="redact", count=count),
                 replay=lambda names: names.count,
             )
         )
@@ -142,9 +138,7 @@ class GuardedView:
                 act=lambda: self._conversations.redact_turns(
                     conversation_id, through=through, turns=turns, actor=actor
                 ),
-                names=lambda count: Names(
-                    operation="redact_turns", conversation_id=conversation_id, count=count
-                ),
+                names=lambda count: Names(operation="redact_turns", count=count),
                 replay=lambda names: names.count,
             )
         )
