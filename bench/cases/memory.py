@@ -17,7 +17,7 @@ SCOPE = 800_000
 MEMORY_LIMIT_MIB = 120
 IN_FLIGHT_MIB = 256
 # bench/README.md says what the copies are.
-COPIES = 6
+COPIES = 4
 _FLAT = Target(at_most=1.1)
 _UNAVAILABLE = 503
 _PATIENCE_SECONDS = 120.0
