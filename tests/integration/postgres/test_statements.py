@@ -73,10 +73,10 @@ HOT = [
     ("select_turn", "'c-7', 50", "turns_pkey"),
     ("select_last_turn", "'c-7'", "conversations_pkey"),
     ("list_projections", "'c-7', 50, 20", "projections_in_order"),
-    ("list_turn_redactions", "null, 20", "turn_redactions_by_time"),
-    ("list_turn_redactions_of", "null, 20, '{c-7}'", "turn_redactions_by_conversation"),
-    ("search_turns", "'%sextant%', '%', '{}', 50", "turns_search"),
-    ("search_turns", "'%common%', '%', '{}', 50", "turns_by_time"),
+    ("list_turn_redactions", "null, 20, 9999", "turn_redactions_by_time"),
+    ("list_turn_redactions_of", "null, 20, 9999, '{c-7}'", "turn_redactions_by_conversation"),
+    ("search_turns", "'%sextant%', '%', '{}', 50, 9999", "turns_search"),
+    ("search_turns", "'%common%', '%', '{}', 50, 9999", "turns_by_time"),
     ("select_key", "'client:a', 'k'", "idempotency_pkey"),
 ]
 

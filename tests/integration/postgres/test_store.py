@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from secrets import token_hex
 from typing import Any
 
 import asyncpg
 import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import turns as turns_adapter
 from commonhold.contract import (
     ConversationArchive,
     ConversationProjection,
+    ConversationRedaction,
     ConversationTurn,
     IdempotencyKey,
     MemoryDocument,
@@ -386,3 +389,45 @@ async def test_a_sweep_before_the_schema_is_there_is_no_defect(empty_database_ds
     async with replica(empty_database_dsn) as store:
         with pytest.raises(StoreUnavailableError, match="42P01"):
             await store.sweep_keys()
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"messages": [message("needle " + "x" * 40_000)]},
+        {"messages": [message("needle " + token_hex(20_000))]},
+        {"messages": [message("needle"), Message(role="user", reasoning="x" * 40_000)]},
+        {"messages": [message("needle")], "actor": "x" * 40_000},
+    ],
+    ids=["compressible", "random", "unsearched", "actor"],
+)
+async def test_a_search_too_heavy_to_answer_is_refused_where_its_rows_are(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, turn: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(turns_adapter, "ANSWER_BYTES", 100_000)
+    for _ in range(3):
+        await store.append_turn("c", **turn)
+    for chosen in (None, ["c"]):
+        with pytest.raises(ValueError, match="would pass 100000 bytes; lower the limit"):
+            await store.search_turns("needle", conversations=chosen)
+        found = await store.search_turns("needle", conversations=chosen, limit=2)
+        assert [hit.turn for hit in found] == [3, 2]
+        assert found == (await store.read_turns("c"))[:0:-1]
+
+
+@pytest.mark.parametrize("actor", ["x" * 40_000, "me"])
+async def test_a_trail_too_heavy_to_answer_is_refused_where_its_rows_are(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, actor: str
+) -> None:
+    monkeypatch.setattr(turns_adapter, "ANSWER_BYTES", 100_000)
+    covered = tuple(range(1, 4001 if actor == "me" else 2))
+    acts = [
+        ConversationRedaction(conversation_id="c", turns=covered, actor=actor, created_at=NOW)
+    ] * 3
+    await store.restore_conversation(
+        ConversationArchive(conversation_id="c", turns=(), projections=(), redactions=tuple(acts))
+    )
+    for chosen in (None, ["c"]):
+        with pytest.raises(ValueError, match="would pass 100000 bytes; lower the limit"):
+            await store.turn_redactions(conversations=chosen)
+        assert await store.turn_redactions(conversations=chosen, limit=2) == tuple(acts[:2])

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+import asyncpg
+
 from commonhold.adapters.postgres import rows
 from commonhold.adapters.postgres.connections import (
     LARGEST_BIGINT,
@@ -21,6 +23,10 @@ from commonhold.contract.turns import (
     ConversationTurn,
 )
 from commonhold.migrations.connections import Connection
+
+# What an answer without pages may weigh. It is decided where the rows are, so that no service
+# has to hold what it will refuse.
+ANSWER_BYTES = 64 * 1024 * 1024
 
 _ANYTHING = "%"
 _PLAN_FOR_THESE_TERMS = {"plan_cache_mode": "force_custom_plan", "jit": "off"}
@@ -90,13 +96,13 @@ class Turns:
         first, second, *others = [*patterns, _ANYTHING] if len(patterns) == 1 else patterns
         # The right plan depends on the terms: the index for rare ones, the newest turns
         # first for common ones. A plan made once for all would be wrong for one of them.
+        arguments = (first, second, others, limit, ANSWER_BYTES)
         async with transaction(conn, settings=_PLAN_FOR_THESE_TERMS):
             if conversations is None:
-                found = await conn.fetch(self._sql.search_turns, first, second, others, limit)
+                found = await conn.fetch(self._sql.search_turns, *arguments)
             else:
-                found = await conn.fetch(
-                    self._sql.search_turns_of, first, second, others, limit, list(conversations)
-                )
+                found = await conn.fetch(self._sql.search_turns_of, *arguments, list(conversations))
+        _require_light(found, held="messages")
         return tuple(rows.turn(row) for row in found)
 
     async def append_projections(
@@ -157,12 +163,19 @@ class Turns:
         limit: int,
     ) -> tuple[ConversationRedaction, ...]:
         if conversations is None:
-            found = await conn.fetch(self._sql.list_turn_redactions, since, limit)
+            found = await conn.fetch(self._sql.list_turn_redactions, since, limit, ANSWER_BYTES)
         else:
             found = await conn.fetch(
-                self._sql.list_turn_redactions_of, since, limit, list(conversations)
+                self._sql.list_turn_redactions_of, since, limit, ANSWER_BYTES, list(conversations)
             )
+        _require_light(found, held="turns")
         return tuple(rows.turn_redaction(row) for row in found)
+
+
+def _require_light(found: Sequence[asyncpg.Record], *, held: str) -> None:
+    """Raise ValueError when the rows were too heavy to be sent."""
+    if found and found[0][held] is None:
+        raise ValueError(f"the answer would pass {ANSWER_BYTES} bytes; lower the limit")
 
 
 def _columns(

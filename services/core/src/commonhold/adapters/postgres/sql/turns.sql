@@ -35,24 +35,49 @@ WHERE conversation_id = $1;
 
 -- name: search_turns
 -- $1 and $2 are the patterns of the two longest terms, which the trigram index intersects,
--- $3 those of the others. No term stands twice: the planner would count it twice.
-SELECT conversation_id, turn, messages, created_at, actor, redacted, format
-FROM commonhold.turns
-WHERE
-    NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
-    AND search_text LIKE ALL($3::text [])
-ORDER BY created_at DESC, conversation_id DESC, turn DESC
-LIMIT $4;
+-- $3 those of the others. No term stands twice: the planner would count it twice. Where the
+-- hits weigh more than $5 bytes in all, they come without their messages.
+SELECT
+    conversation_id, turn, created_at, redacted, format,
+    CASE WHEN sum(weight) OVER () <= $5 THEN messages END AS messages,
+    CASE WHEN sum(weight) OVER () <= $5 THEN actor END AS actor
+FROM (
+    SELECT
+        conversation_id, turn, messages, created_at, actor, redacted, format,
+        coalesce(octet_length(actor), 0) + CASE
+            WHEN pg_column_compression(messages) IS NULL THEN pg_column_size(messages)
+            ELSE octet_length(messages::text)
+        END AS weight
+    FROM commonhold.turns
+    WHERE
+        NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
+        AND search_text LIKE ALL($3::text [])
+    ORDER BY created_at DESC, conversation_id DESC, turn DESC
+    LIMIT $4
+) AS hits
+ORDER BY created_at DESC, conversation_id DESC, turn DESC;
 
 -- name: search_turns_of
-SELECT conversation_id, turn, messages, created_at, actor, redacted, format
-FROM commonhold.turns
-WHERE
-    NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
-    AND search_text LIKE ALL($3::text [])
-    AND conversation_id = ANY($5::text [])
-ORDER BY created_at DESC, conversation_id DESC, turn DESC
-LIMIT $4;
+SELECT
+    conversation_id, turn, created_at, redacted, format,
+    CASE WHEN sum(weight) OVER () <= $5 THEN messages END AS messages,
+    CASE WHEN sum(weight) OVER () <= $5 THEN actor END AS actor
+FROM (
+    SELECT
+        conversation_id, turn, messages, created_at, actor, redacted, format,
+        coalesce(octet_length(actor), 0) + CASE
+            WHEN pg_column_compression(messages) IS NULL THEN pg_column_size(messages)
+            ELSE octet_length(messages::text)
+        END AS weight
+    FROM commonhold.turns
+    WHERE
+        NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
+        AND search_text LIKE ALL($3::text [])
+        AND conversation_id = ANY($6::text [])
+    ORDER BY created_at DESC, conversation_id DESC, turn DESC
+    LIMIT $4
+) AS hits
+ORDER BY created_at DESC, conversation_id DESC, turn DESC;
 
 -- name: append_projections
 WITH head AS (
@@ -119,20 +144,40 @@ SET newest_at = greatest(newest_at, $2)
 WHERE conversation_id = $1;
 
 -- name: list_turn_redactions
-SELECT conversation_id, turns, actor, created_at, format
-FROM commonhold.turn_redactions
-WHERE created_at >= coalesce($1, '-infinity'::timestamptz)
-ORDER BY created_at DESC, conversation_id DESC, id DESC
-LIMIT $2;
+-- Where the acts weigh more than $3 bytes in all, a turn's number being 11, they come without
+-- their turns.
+SELECT
+    conversation_id, created_at, format,
+    CASE WHEN sum(weight) OVER () <= $3 THEN turns END AS turns,
+    CASE WHEN sum(weight) OVER () <= $3 THEN actor END AS actor
+FROM (
+    SELECT
+        id, conversation_id, turns, created_at, actor, format,
+        coalesce(octet_length(actor), 0) + 11::bigint * cardinality(turns) AS weight
+    FROM commonhold.turn_redactions
+    WHERE created_at >= coalesce($1, '-infinity'::timestamptz)
+    ORDER BY created_at DESC, conversation_id DESC, id DESC
+    LIMIT $2
+) AS acts
+ORDER BY created_at DESC, conversation_id DESC, id DESC;
 
 -- name: list_turn_redactions_of
-SELECT conversation_id, turns, actor, created_at, format
-FROM commonhold.turn_redactions
-WHERE
-    created_at >= coalesce($1, '-infinity'::timestamptz)
-    AND conversation_id = ANY($3::text [])
-ORDER BY created_at DESC, conversation_id DESC, id DESC
-LIMIT $2;
+SELECT
+    conversation_id, created_at, format,
+    CASE WHEN sum(weight) OVER () <= $3 THEN turns END AS turns,
+    CASE WHEN sum(weight) OVER () <= $3 THEN actor END AS actor
+FROM (
+    SELECT
+        id, conversation_id, turns, created_at, actor, format,
+        coalesce(octet_length(actor), 0) + 11::bigint * cardinality(turns) AS weight
+    FROM commonhold.turn_redactions
+    WHERE
+        created_at >= coalesce($1, '-infinity'::timestamptz)
+        AND conversation_id = ANY($4::text [])
+    ORDER BY created_at DESC, conversation_id DESC, id DESC
+    LIMIT $2
+) AS acts
+ORDER BY created_at DESC, conversation_id DESC, id DESC;
 
 -- name: list_conversations
 SELECT c.conversation_id
