@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -11,6 +12,7 @@ import asyncpg
 import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import pages as pages_adapter
 from commonhold.adapters.postgres import turns as turns_adapter
 from commonhold.contract import (
     ConversationArchive,
@@ -431,3 +433,44 @@ async def test_a_trail_too_heavy_to_answer_is_refused_where_its_rows_are(
         with pytest.raises(ValueError, match="would pass 100000 bytes; lower the limit"):
             await store.turn_redactions(conversations=chosen)
         assert await store.turn_redactions(conversations=chosen, limit=2) == tuple(acts[:2])
+
+
+async def test_a_read_of_turns_ends_with_the_turn_that_passes_the_weight(
+    store: PostgresStore,
+) -> None:
+    for text in ("a", "x" * 50_000, "x" * 50_000, "b", "c"):
+        await store.append_turn("c", (message(text),))
+    seen: list[tuple[list[int], bool]] = []
+    after = 0
+    while after < 5:
+        found, is_cut = await store.read_turns_within("c", after=after, limit=10, max_bytes=40_000)
+        seen.append(([turn.turn for turn in found], is_cut))
+        after = found[-1].turn
+    assert seen == [([1, 2], True), ([3], True), ([4, 5], False)]
+    whole, is_cut = await store.read_turns_within("c", after=0, limit=3, max_bytes=10**9)
+    assert (len(whole), is_cut) == (3, False)
+    assert await store.read_turns_within("c", after=5, limit=3, max_bytes=1) == ((), False)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+async def test_pages_of_heavy_versions_end_early_and_lose_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(pages_adapter, "PAGE_BYTES", 40_000)
+    for number in range(12):
+        path = f"p{number % 2}"
+        await store.write("user:a", path, "x" * (30_000 if number % 3 else 1))
+    for whole, page_of in (
+        (await store.versions("user:a", "p0"), partial(store.versions_page, "user:a", "p0")),
+        (await store.history("user:a"), partial(store.history_page, "user:a")),
+    ):
+        found: list[MemoryVersion] = []
+        cursor: str | None = None
+        while True:
+            page = await page_of(cursor=cursor, limit=limit)
+            assert 1 <= len(page.items) <= min(limit, 4)
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert tuple(found) == whole

@@ -37,9 +37,16 @@ class CountingStore(InMemoryStore):
         self.asked.append(limit)
         return await self.versions_page("u:a", "p", cursor=cursor, limit=limit)
 
-    async def turns_of(self, after: int, limit: int) -> Sequence[ConversationTurn]:
+    async def turns_of(self, after: int, limit: int) -> tuple[Sequence[ConversationTurn], bool]:
         self.asked.append(limit)
-        return await self.read_turns("c", after=after, limit=limit)
+        return await self.read_turns("c", after=after, limit=limit), False
+
+    async def weighed_turns_of(
+        self, after: int, limit: int
+    ) -> tuple[Sequence[ConversationTurn], bool]:
+        """Like a store that ends a read with the turn that passes a weight, here at once."""
+        turns, _ = await self.turns_of(after, limit)
+        return turns[:1], len(turns) > 1
 
     async def projections_of(self, after: int, limit: int) -> Sequence[ConversationProjection]:
         return await self.read_projections("c", after=after, limit=limit)
@@ -94,16 +101,18 @@ async def test_a_large_page_is_read_in_steps_that_fit() -> None:
     assert max(store.asked) <= 64
 
 
+@pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("limit", [None, 3, 500])
-async def test_turns_end_early_and_lose_nothing(limit: int | None) -> None:
+async def test_turns_end_early_and_lose_nothing(limit: int | None, *, weighed: bool) -> None:
     store = CountingStore()
+    read = store.weighed_turns_of if weighed else store.turns_of
     for weight in weights(count=40):
         await store.append_turn("c", [Message(role="user", content="x" * weight)])
     numbers: list[int] = []
     after, wanted = 0, len(weights(count=40)) if limit is None else limit
     while len(numbers) < wanted:
         remaining = None if limit is None else limit - len(numbers)
-        raw = await fill_turns(store.turns_of, after=after, limit=remaining, budget=BUDGET)
+        raw = await fill_turns(read, after=after, limit=remaining, budget=BUDGET)
         page = json.loads(raw)
         assert len(raw) <= BUDGET + 100 or len(page["turns"]) == 1
         numbers += [turn["turn"] for turn in page["turns"]]

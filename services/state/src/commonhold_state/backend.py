@@ -1,11 +1,12 @@
 """The store behind the routes: its capabilities, found once, and its calls, measured."""
 
 from collections.abc import Awaitable
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from commonhold.contract import (
     ConfigurationError,
     ConversationStore,
+    ConversationTurn,
     Erasable,
     Guarded,
     MemoryStore,
@@ -41,6 +42,15 @@ OPERATIONS = (
 T = TypeVar("T")
 
 
+@runtime_checkable
+class WeighedTurns(Protocol):
+    """A store that can end a read of turns by what they weigh, and say that it did."""
+
+    async def read_turns_within(
+        self, conversation_id: str, *, after: int, limit: int, max_bytes: int
+    ) -> tuple[tuple[ConversationTurn, ...], bool]: ...
+
+
 class StateStore(MemoryStore, ConversationStore, Protocol):
     """Both seams in one object; the optional protocols are found out."""
 
@@ -59,6 +69,7 @@ class Backend:
         self.turns: ConversationStore = store
         self.pageable = store if isinstance(store, Pageable) else None
         self.guarded = store if isinstance(store, Guarded) else None
+        self.weighed = store if isinstance(store, WeighedTurns) else None
         self.is_erasable = isinstance(store, Erasable)
         self._erasable = store if isinstance(store, Erasable) else None
         self._portable = store if isinstance(store, Portable) else None

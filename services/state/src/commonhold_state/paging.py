@@ -15,6 +15,8 @@ from commonhold.contract.paging import PAGE_SIZE
 from commonhold.wire.shapes import RowBuffer, encode
 
 ANSWER_BYTES = 64 * 1024 * 1024
+# What a store that weighs its rows reads at once, but for one row.
+STEP_BYTES = 8 * 1024 * 1024
 FIRST_STEP = 16
 STEP_GROWTH = 4
 
@@ -77,26 +79,29 @@ async def _add_step(
 
 
 async def fill_turns(
-    read: Callable[[int, int], Awaitable[Sequence[ConversationTurn]]],
+    read: Callable[[int, int], Awaitable[tuple[Sequence[ConversationTurn], bool]]],
     *,
     after: int,
     limit: int | None,
     budget: int = ANSWER_BYTES,
 ) -> bytes:
-    """The answer of read_turns; `read` takes `after` and a number of turns."""
+    """The answer of read_turns.
+
+    `read` takes `after` and a number of turns; it may give fewer for their weight, and says so.
+    """
     size = page_size(limit)
     rows = RowBuffer(budget=budget)
     step = min(size, FIRST_STEP)
     while True:
         wanted = min(step, size - rows.count)
         count = rows.count
-        turns = await read(after, wanted)
+        turns, is_cut = await read(after, wanted)
         if not rows.extend(turns):
             kept = turns[: rows.count - count]
             return _turns(rows, next_after=kept[-1].turn if kept else after)
         if turns:
             after = turns[-1].turn
-        if len(turns) < wanted:
+        if len(turns) < wanted and not is_cut:
             return _turns(rows, next_after=None)
         if rows.count >= size:
             return _turns(rows, next_after=None if size == limit else after)

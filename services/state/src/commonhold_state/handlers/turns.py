@@ -1,6 +1,6 @@
 """The conversation routes (docs/reference/wire.md, section 7)."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 
 from commonhold.contract import ConversationProjection, ConversationTurn
 from commonhold.contract.text import require_storable, require_storable_tree
@@ -22,7 +22,7 @@ from commonhold.wire.parameters import (
 )
 from commonhold.wire.shapes import encode
 from commonhold_state.calls import Call
-from commonhold_state.paging import answer_turns, fill_projections, fill_turns
+from commonhold_state.paging import STEP_BYTES, answer_turns, fill_projections, fill_turns
 
 
 async def append_turn(call: Call) -> bytes:
@@ -43,9 +43,17 @@ async def read_turns(call: Call) -> bytes:
     after = optional_integer(call.body, "after") or 0
     limit = optional_integer(call.body, "limit")
 
-    def read(after: int, limit: int) -> Awaitable[tuple[ConversationTurn, ...]]:
-        turns = call.backend.turns.read_turns(conversation_id, after=after, limit=limit)
-        return call.measure("read_turns", turns)
+    async def read(after: int, limit: int) -> tuple[Sequence[ConversationTurn], bool]:
+        weighed = call.backend.weighed
+        if weighed is None:
+            turns = call.backend.turns.read_turns(conversation_id, after=after, limit=limit)
+            return await call.measure("read_turns", turns), False
+        return await call.measure(
+            "read_turns",
+            weighed.read_turns_within(
+                conversation_id, after=after, limit=limit, max_bytes=STEP_BYTES
+            ),
+        )
 
     return await fill_turns(read, after=after, limit=limit)
 

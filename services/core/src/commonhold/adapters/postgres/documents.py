@@ -207,10 +207,18 @@ class Documents:
         return [rows.entry(row, scope=scope) for row in found]
 
     async def versions(
-        self, conn: Connection, scope: str, path: str, *, before: int, limit: int | None
-    ) -> list[MemoryVersion]:
-        found = await conn.fetch(self._sql.list_versions, scope, path, before, limit)
-        return [rows.version(row, scope=scope) for row in found]
+        self,
+        conn: Connection,
+        scope: str,
+        path: str,
+        *,
+        before: int,
+        limit: int | None,
+        max_bytes: int = LARGEST_BIGINT,
+    ) -> tuple[list[MemoryVersion], bool]:
+        """The rows, and whether some were left out for their weight."""
+        found = await conn.fetch(self._sql.list_versions, scope, path, before, limit, max_bytes)
+        return [rows.version(row, scope=scope) for row in found], rows.is_cut(found)
 
     async def get_version(
         self, conn: Connection, scope: str, path: str, version: int
@@ -219,22 +227,23 @@ class Documents:
         return None if row is None else rows.version(row, scope=scope)
 
     async def history(
-        self, conn: Connection, scope: str, *, since: datetime | None, limit: int | None
-    ) -> list[MemoryVersion]:
-        found = await conn.fetch(self._sql.list_history, scope, since, limit)
-        return [rows.version(row, scope=scope) for row in found]
-
-    async def history_after(
         self,
         conn: Connection,
         scope: str,
         *,
         since: datetime | None,
-        limit: int,
-        position: tuple[datetime, str, int],
-    ) -> list[MemoryVersion]:
-        found = await conn.fetch(self._sql.list_history_after, scope, since, limit, *position)
-        return [rows.version(row, scope=scope) for row in found]
+        limit: int | None,
+        after: tuple[datetime, str, int] | None = None,
+        max_bytes: int = LARGEST_BIGINT,
+    ) -> tuple[list[MemoryVersion], bool]:
+        """The rows behind `after`, and whether some were left out for their weight."""
+        if after is None:
+            found = await conn.fetch(self._sql.list_history, scope, since, limit, max_bytes)
+        else:
+            found = await conn.fetch(
+                self._sql.list_history_after, scope, since, limit, max_bytes, *after
+            )
+        return [rows.version(row, scope=scope) for row in found], rows.is_cut(found)
 
     async def redactions(
         self,

@@ -1,6 +1,9 @@
 """Listings in pages: one row more than asked for tells whether a page follows."""
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
+
+import msgspec
 
 from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.adapters.postgres.documents import Documents
@@ -17,6 +20,9 @@ from commonhold.contract.paging import (
     to_microseconds,
 )
 from commonhold.migrations.connections import Connection
+
+# A page of heavy rows ends here, before its limit, so that no caller has to hold them all.
+PAGE_BYTES = 8 * 1024 * 1024
 
 
 class Pages:
@@ -42,14 +48,15 @@ class Pages:
         before: VersionsPosition | None,
         limit: int,
     ) -> Page[MemoryVersion]:
-        found = await self._documents.versions(
+        found, is_cut = await self._documents.versions(
             conn,
             scope,
             path,
             before=before.version if before else LARGEST_BIGINT,
-            limit=_one_more(limit),
+            limit=limit + 1,
+            max_bytes=PAGE_BYTES,
         )
-        return page_of(found, limit=limit, position=lambda row: VersionsPosition(row.version))
+        return _page(found, is_cut=is_cut, limit=limit, position=_versions_position)
 
     async def history(
         self,
@@ -60,17 +67,15 @@ class Pages:
         after: HistoryPosition | None,
         limit: int,
     ) -> Page[MemoryVersion]:
-        if after is None:
-            found = await self._documents.history(conn, scope, since=since, limit=_one_more(limit))
-        else:
-            found = await self._documents.history_after(
-                conn,
-                scope,
-                since=since,
-                limit=_one_more(limit),
-                position=(from_microseconds(after.created_at), after.path, after.version),
-            )
-        return page_of(found, limit=limit, position=_history_position)
+        found, is_cut = await self._documents.history(
+            conn,
+            scope,
+            since=since,
+            limit=limit + 1,
+            after=None if after is None else _history_key(after),
+            max_bytes=PAGE_BYTES,
+        )
+        return _page(found, is_cut=is_cut, limit=limit, position=_history_position)
 
     async def redactions(
         self,
@@ -91,6 +96,27 @@ class Pages:
         row, last = found[limit - 1]
         position = TrailPosition(to_microseconds(last.created_at), row)
         return Page(items=acts, next_cursor=encode_cursor(position))
+
+
+def _page(
+    found: Sequence[MemoryVersion],
+    *,
+    is_cut: bool,
+    limit: int,
+    position: Callable[[MemoryVersion], msgspec.Struct],
+) -> Page[MemoryVersion]:
+    """A page that ended by its weight goes on behind its last row, like one that is full."""
+    if is_cut and len(found) <= limit:
+        return Page(items=tuple(found), next_cursor=encode_cursor(position(found[-1])))
+    return page_of(found, limit=limit, position=position)
+
+
+def _versions_position(row: MemoryVersion) -> VersionsPosition:
+    return VersionsPosition(row.version)
+
+
+def _history_key(position: HistoryPosition) -> tuple[datetime, str, int]:
+    return from_microseconds(position.created_at), position.path, position.version
 
 
 def _history_position(row: MemoryVersion) -> HistoryPosition:

@@ -4,7 +4,7 @@ A row of an unknown format or shape is never skipped: the whole answer is refuse
 (docs/reference/stores.md, section 4, "format marker").
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -164,3 +164,8 @@ def _messages(stored: str, *, conversation_id: str, number: int) -> tuple[Messag
         raise ConversationFormatError(
             conversation_id=conversation_id, reason=f"turn row {number} has no message array"
         ) from exc
+
+
+def is_cut(found: Sequence[asyncpg.Record]) -> bool:
+    """Whether a listing left out rows because of their weight."""
+    return bool(found) and len(found) < found[0]["asked"]

@@ -109,7 +109,7 @@ class PostgresStore(PostgresMutations):
         check_path(path)
         bound = checks.memory_limit(limit)
         async with self._pool.connection() as conn:
-            found = await self._documents.versions(
+            found, _ = await self._documents.versions(
                 conn, scope, path, before=LARGEST_BIGINT, limit=bound
             )
         return tuple(found)
@@ -121,7 +121,7 @@ class PostgresStore(PostgresMutations):
         start = checks.since_utc(since)
         bound = checks.memory_limit(limit)
         async with self._pool.connection() as conn:
-            found = await self._documents.history(conn, scope, since=start, limit=bound)
+            found, _ = await self._documents.history(conn, scope, since=start, limit=bound)
         return tuple(found)
 
     async def redactions(
@@ -192,7 +192,22 @@ class PostgresStore(PostgresMutations):
         check_conversation_id(conversation_id)
         start, bound = checks.window(after, limit)
         async with self._pool.connection() as conn:
-            return await self._turns.list_turns(conn, conversation_id, after=start, limit=bound)
+            found, _ = await self._turns.list_turns(conn, conversation_id, after=start, limit=bound)
+        return found
+
+    async def read_turns_within(
+        self, conversation_id: str, *, after: int, limit: int, max_bytes: int
+    ) -> tuple[tuple[ConversationTurn, ...], bool]:
+        """As `read_turns`, but what lies behind the turn that passes `max_bytes` is left out.
+
+        The flag says whether something was. An edge bounds its memory by it.
+        """
+        check_conversation_id(conversation_id)
+        start, bound = checks.window(after, limit)
+        async with self._pool.connection() as conn:
+            return await self._turns.list_turns(
+                conn, conversation_id, after=start, limit=bound, max_bytes=max_bytes
+            )
 
     async def last_turn_number(self, conversation_id: str) -> int:
         check_conversation_id(conversation_id)

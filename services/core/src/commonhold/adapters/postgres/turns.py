@@ -67,10 +67,17 @@ class Turns:
         )
 
     async def list_turns(
-        self, conn: Connection, conversation_id: str, *, after: int, limit: int | None
-    ) -> tuple[ConversationTurn, ...]:
-        found = await conn.fetch(self._sql.list_turns, conversation_id, after, limit)
-        return tuple(rows.turn(row) for row in found)
+        self,
+        conn: Connection,
+        conversation_id: str,
+        *,
+        after: int,
+        limit: int | None,
+        max_bytes: int = LARGEST_BIGINT,
+    ) -> tuple[tuple[ConversationTurn, ...], bool]:
+        """The turns, and whether some were left out for their weight."""
+        found = await conn.fetch(self._sql.list_turns, conversation_id, after, limit, max_bytes)
+        return tuple(rows.turn(row) for row in found), rows.is_cut(found)
 
     async def get_turn(
         self, conn: Connection, conversation_id: str, number: int

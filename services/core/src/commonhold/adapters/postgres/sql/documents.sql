@@ -204,57 +204,99 @@ WHERE scope = $1 AND is_live AND path > $2 AND path >= $3 AND path < $4
 ORDER BY path
 LIMIT $5;
 
+-- The listings of versions leave out what lies behind the row with which they pass a weight
+-- in bytes, the last parameter; `asked` counts the rows there would have been.
+
 -- name: list_versions
-SELECT path, version, action, content, actor, created_at, redacted, format
-FROM commonhold.document_versions
-WHERE scope = $1 AND path = $2 AND version < $3
-ORDER BY version DESC
-LIMIT $4;
+SELECT path, version, action, content, actor, created_at, redacted, format, asked
+FROM (
+    SELECT
+        path, version, action, content, actor, created_at, redacted, format,
+        count(*) OVER () AS asked,
+        sum(weight) OVER (ORDER BY version DESC) - weight AS weight_before
+    FROM (
+        SELECT
+            path, version, action, content, actor, created_at, redacted, format,
+            octet_length(content) + coalesce(octet_length(actor), 0) AS weight
+        FROM commonhold.document_versions
+        WHERE scope = $1 AND path = $2 AND version < $3
+        ORDER BY version DESC
+        LIMIT $4
+    ) AS found
+) AS weighed
+WHERE weight_before < $5
+ORDER BY version DESC;
 
 -- name: list_history
-SELECT path, version, action, content, actor, created_at, redacted, format
-FROM commonhold.document_versions
-WHERE scope = $1 AND created_at >= coalesce($2, '-infinity'::timestamptz)
-ORDER BY created_at DESC, path, version DESC
-LIMIT $3;
+SELECT path, version, action, content, actor, created_at, redacted, format, asked
+FROM (
+    SELECT
+        path, version, action, content, actor, created_at, redacted, format,
+        count(*) OVER () AS asked,
+        sum(weight) OVER (ORDER BY created_at DESC, path, version DESC) - weight AS weight_before
+    FROM (
+        SELECT
+            path, version, action, content, actor, created_at, redacted, format,
+            octet_length(content) + coalesce(octet_length(actor), 0) AS weight
+        FROM commonhold.document_versions
+        WHERE scope = $1 AND created_at >= coalesce($2, '-infinity'::timestamptz)
+        ORDER BY created_at DESC, path, version DESC
+        LIMIT $3
+    ) AS found
+) AS weighed
+WHERE weight_before < $4
+ORDER BY created_at DESC, path, version DESC;
 
 -- name: list_history_after
 -- The three ranges behind a position, each read in index order, so that a page costs the
 -- same at any depth and among any number of equal stamps.
-SELECT path, version, action, content, actor, created_at, redacted, format
+SELECT path, version, action, content, actor, created_at, redacted, format, asked
 FROM (
-    (
-        SELECT path, version, action, content, actor, created_at, redacted, format
-        FROM commonhold.document_versions
-        WHERE
-            scope = $1 AND created_at = $4 AND path = $5 AND version < $6
-            AND created_at >= coalesce($2, '-infinity'::timestamptz)
-        ORDER BY version DESC
-        LIMIT $3
-    )
-    UNION ALL
-    (
-        SELECT path, version, action, content, actor, created_at, redacted, format
-        FROM commonhold.document_versions
-        WHERE
-            scope = $1 AND created_at = $4 AND path > $5
-            AND created_at >= coalesce($2, '-infinity'::timestamptz)
-        ORDER BY path, version DESC
-        LIMIT $3
-    )
-    UNION ALL
-    (
-        SELECT path, version, action, content, actor, created_at, redacted, format
-        FROM commonhold.document_versions
-        WHERE
-            scope = $1 AND created_at < $4
-            AND created_at >= coalesce($2, '-infinity'::timestamptz)
+    SELECT
+        path, version, action, content, actor, created_at, redacted, format,
+        count(*) OVER () AS asked,
+        sum(weight) OVER (ORDER BY created_at DESC, path, version DESC) - weight AS weight_before
+    FROM (
+        SELECT
+            path, version, action, content, actor, created_at, redacted, format,
+            octet_length(content) + coalesce(octet_length(actor), 0) AS weight
+        FROM (
+            (
+                SELECT path, version, action, content, actor, created_at, redacted, format
+                FROM commonhold.document_versions
+                WHERE
+                    scope = $1 AND created_at = $5 AND path = $6 AND version < $7
+                    AND created_at >= coalesce($2, '-infinity'::timestamptz)
+                ORDER BY version DESC
+                LIMIT $3
+            )
+            UNION ALL
+            (
+                SELECT path, version, action, content, actor, created_at, redacted, format
+                FROM commonhold.document_versions
+                WHERE
+                    scope = $1 AND created_at = $5 AND path > $6
+                    AND created_at >= coalesce($2, '-infinity'::timestamptz)
+                ORDER BY path, version DESC
+                LIMIT $3
+            )
+            UNION ALL
+            (
+                SELECT path, version, action, content, actor, created_at, redacted, format
+                FROM commonhold.document_versions
+                WHERE
+                    scope = $1 AND created_at < $5
+                    AND created_at >= coalesce($2, '-infinity'::timestamptz)
+                ORDER BY created_at DESC, path, version DESC
+                LIMIT $3
+            )
+        ) AS behind
         ORDER BY created_at DESC, path, version DESC
         LIMIT $3
-    )
-) AS behind
-ORDER BY created_at DESC, path, version DESC
-LIMIT $3;
+    ) AS found
+) AS weighed
+WHERE weight_before < $4
+ORDER BY created_at DESC, path, version DESC;
 
 -- name: list_document_redactions
 SELECT id, path, actor, created_at, count, format

@@ -17,11 +17,29 @@ SELECT $1, last_turn, $2, newest_at, $3, $5 FROM head
 RETURNING turn, created_at;
 
 -- name: list_turns
-SELECT conversation_id, turn, messages, created_at, actor, redacted, format
-FROM commonhold.turns
-WHERE conversation_id = $1 AND turn > $2
-ORDER BY turn
-LIMIT $3;
+-- What lies behind the turn with which they pass the weight $4 in bytes is left out; `asked`
+-- counts the turns there would have been.
+SELECT conversation_id, turn, messages, created_at, actor, redacted, format, asked
+FROM (
+    SELECT
+        conversation_id, turn, messages, created_at, actor, redacted, format,
+        count(*) OVER () AS asked,
+        sum(weight) OVER (ORDER BY turn) - weight AS weight_before
+    FROM (
+        SELECT
+            conversation_id, turn, messages, created_at, actor, redacted, format,
+            coalesce(octet_length(actor), 0) + CASE
+                WHEN pg_column_compression(messages) IS NULL THEN pg_column_size(messages)
+                ELSE octet_length(messages::text)
+            END AS weight
+        FROM commonhold.turns
+        WHERE conversation_id = $1 AND turn > $2
+        ORDER BY turn
+        LIMIT $3
+    ) AS found
+) AS weighed
+WHERE weight_before < $4
+ORDER BY turn;
 
 -- name: select_turn
 SELECT conversation_id, turn, messages, created_at, actor, redacted, format
