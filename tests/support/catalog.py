@@ -5,9 +5,9 @@ from typing import Any
 QUERIES = {
     "columns": """
         SELECT format(
-            '%s.%s %s %s default=%s identity=%s collation=%s', c.relname, a.attname,
+            '%s.%s %s %s default=%s identity=%s collation=%s statistics=%s', c.relname, a.attname,
             format_type(a.atttypid, a.atttypmod), a.attnotnull,
-            pg_get_expr(d.adbin, d.adrelid), a.attidentity, co.collname
+            pg_get_expr(d.adbin, d.adrelid), a.attidentity, co.collname, a.attstattarget
         )
         FROM pg_attribute AS a
         JOIN pg_class AS c ON c.oid = a.attrelid AND c.relkind = 'r'

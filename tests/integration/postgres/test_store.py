@@ -474,3 +474,21 @@ async def test_pages_of_heavy_versions_end_early_and_lose_nothing(
             if cursor is None:
                 break
         assert tuple(found) == whole
+
+
+async def test_the_planner_keeps_no_sample_of_contents(store: PostgresStore, pool: Pool) -> None:
+    for number in range(50):
+        await store.write("user:a", f"p{number}", MARKER)
+        await store.append_turn("c", (message(MARKER),))
+        await store.append_projections(
+            "c", (ConversationProjection(turn=number + 1, kind="log", text=MARKER),)
+        )
+    await store.redact_turns("c")
+    async with pool.connection() as conn:
+        await conn.execute("VACUUM (ANALYZE)")
+        sampled = await conn.fetchval(
+            "SELECT count(*) FROM pg_stats WHERE schemaname = 'commonhold' AND"
+            " (most_common_vals::text LIKE $1 OR histogram_bounds::text LIKE $1)",
+            f"%{MARKER}%",
+        )
+    assert sampled == 0

@@ -236,6 +236,8 @@ async def _sole_runner(dsn: str, schema: str, say: Report) -> AsyncIterator[None
     runner that dies (docs/reference/schema.md, "Versions").
     """
     async with _connection(dsn) as conn, conn.transaction():
+        # It idles for as long as an index takes to build; a role's limit must not end it.
+        await conn.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         waited = False
         while not await conn.fetchval(
             "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))",

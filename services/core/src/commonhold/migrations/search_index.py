@@ -33,6 +33,8 @@ async def ensure_search_index(conn: Connection, *, schema: str, say: Callable[[s
     is_valid = await conn.fetchval(_INDEX_STATE, schema, _INDEX)
     if is_valid:
         return True
+    # A concurrent build waits for the transactions of others, for as long as they take.
+    await conn.execute("SET statement_timeout = 0; SET lock_timeout = 0")
     if is_valid is not None:
         # An interrupted concurrent build leaves an index that is kept up but never read.
         await conn.execute(in_schema(f"DROP INDEX CONCURRENTLY commonhold.{_INDEX}", schema))
@@ -41,7 +43,6 @@ async def ensure_search_index(conn: Connection, *, schema: str, say: Callable[[s
     )
     # Only a filled table is worth the concurrent build, which waits for every transaction.
     concurrently = "CONCURRENTLY " if is_filled else ""
-    await conn.execute("SET statement_timeout = 0")
     await conn.execute(
         in_schema(
             f"CREATE INDEX {concurrently}{_INDEX} ON commonhold.turns"

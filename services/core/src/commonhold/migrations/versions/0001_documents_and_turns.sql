@@ -137,3 +137,10 @@ ON commonhold.idempotency (scope, path) WHERE scope IS NOT NULL;
 
 CREATE INDEX idempotency_by_turn
 ON commonhold.idempotency (conversation_id, turn) WHERE conversation_id IS NOT NULL;
+
+-- Samples of these columns would outlive an erasure in the planner's statistics, and no plan
+-- needs them.
+ALTER TABLE commonhold.documents ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE commonhold.document_versions ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE commonhold.turns ALTER COLUMN messages SET STATISTICS 0;
+ALTER TABLE commonhold.projections ALTER COLUMN text SET STATISTICS 0;
