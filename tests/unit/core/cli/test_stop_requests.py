@@ -66,3 +66,14 @@ def test_a_hangup_that_is_ignored_stays_ignored() -> None:
             assert not stop.requested
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_an_interrupt_stops_a_background_job_whose_shell_ignores_it() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with StopRequests() as requests:
+            signal.raise_signal(signal.SIGINT)
+            assert requests.requested
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

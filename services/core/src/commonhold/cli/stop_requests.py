@@ -38,8 +38,9 @@ class StopRequests:
         before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         self._leave.callback(signal.set_wakeup_fd, before)
         for number in _WAKING:
-            # What the caller of this program ignores, as nohup does, stays ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN:
+            # A hangup that nohup ignores stays ignored. SIGINT does not: a script's background
+            # jobs start with it ignored, and must still be stoppable by it.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 self._leave.callback(signal.signal, number, signal.signal(number, self._note))
         return self
 
