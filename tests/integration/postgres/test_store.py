@@ -4,20 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from secrets import token_hex
 from typing import Any
 
 import asyncpg
 import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
-from commonhold.adapters.postgres import pages as pages_adapter
-from commonhold.adapters.postgres import turns as turns_adapter
 from commonhold.contract import (
     ConversationArchive,
     ConversationProjection,
-    ConversationRedaction,
     ConversationTurn,
     IdempotencyKey,
     MemoryDocument,
@@ -391,104 +386,3 @@ async def test_a_sweep_before_the_schema_is_there_is_no_defect(empty_database_ds
     async with replica(empty_database_dsn) as store:
         with pytest.raises(StoreUnavailableError, match="42P01"):
             await store.sweep_keys()
-
-
-@pytest.mark.parametrize(
-    "turn",
-    [
-        {"messages": [message("needle " + "x" * 40_000)]},
-        {"messages": [message("needle " + token_hex(20_000))]},
-        {"messages": [message("needle"), Message(role="user", reasoning="x" * 40_000)]},
-        {"messages": [message("needle")], "actor": "x" * 40_000},
-    ],
-    ids=["compressible", "random", "unsearched", "actor"],
-)
-async def test_a_search_too_heavy_to_answer_is_refused_where_its_rows_are(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, turn: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(turns_adapter, "ANSWER_BYTES", 100_000)
-    for _ in range(3):
-        await store.append_turn("c", **turn)
-    for chosen in (None, ["c"]):
-        with pytest.raises(ValueError, match="would pass 100000 bytes; lower the limit"):
-            await store.search_turns("needle", conversations=chosen)
-        found = await store.search_turns("needle", conversations=chosen, limit=2)
-        assert [hit.turn for hit in found] == [3, 2]
-        assert found == (await store.read_turns("c"))[:0:-1]
-
-
-@pytest.mark.parametrize("actor", ["x" * 40_000, "me"])
-async def test_a_trail_too_heavy_to_answer_is_refused_where_its_rows_are(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, actor: str
-) -> None:
-    monkeypatch.setattr(turns_adapter, "ANSWER_BYTES", 100_000)
-    covered = tuple(range(1, 4001 if actor == "me" else 2))
-    acts = [
-        ConversationRedaction(conversation_id="c", turns=covered, actor=actor, created_at=NOW)
-    ] * 3
-    await store.restore_conversation(
-        ConversationArchive(conversation_id="c", turns=(), projections=(), redactions=tuple(acts))
-    )
-    for chosen in (None, ["c"]):
-        with pytest.raises(ValueError, match="would pass 100000 bytes; lower the limit"):
-            await store.turn_redactions(conversations=chosen)
-        assert await store.turn_redactions(conversations=chosen, limit=2) == tuple(acts[:2])
-
-
-async def test_a_read_of_turns_ends_with_the_turn_that_passes_the_weight(
-    store: PostgresStore,
-) -> None:
-    for text in ("a", "x" * 50_000, "x" * 50_000, "b", "c"):
-        await store.append_turn("c", (message(text),))
-    seen: list[tuple[list[int], bool]] = []
-    after = 0
-    while after < 5:
-        found, is_cut = await store.read_turns_within("c", after=after, limit=10, max_bytes=40_000)
-        seen.append(([turn.turn for turn in found], is_cut))
-        after = found[-1].turn
-    assert seen == [([1, 2], True), ([3], True), ([4, 5], False)]
-    whole, is_cut = await store.read_turns_within("c", after=0, limit=3, max_bytes=10**9)
-    assert (len(whole), is_cut) == (3, False)
-    assert await store.read_turns_within("c", after=5, limit=3, max_bytes=1) == ((), False)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 100])
-async def test_pages_of_heavy_versions_end_early_and_lose_nothing(
-    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
-    monkeypatch.setattr(pages_adapter, "PAGE_BYTES", 40_000)
-    for number in range(12):
-        path = f"p{number % 2}"
-        await store.write("user:a", path, "x" * (30_000 if number % 3 else 1))
-    for whole, page_of in (
-        (await store.versions("user:a", "p0"), partial(store.versions_page, "user:a", "p0")),
-        (await store.history("user:a"), partial(store.history_page, "user:a")),
-    ):
-        found: list[MemoryVersion] = []
-        cursor: str | None = None
-        while True:
-            page = await page_of(cursor=cursor, limit=limit)
-            assert 1 <= len(page.items) <= min(limit, 4)
-            found += page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        assert tuple(found) == whole
-
-
-async def test_the_planner_keeps_no_sample_of_contents(store: PostgresStore, pool: Pool) -> None:
-    for number in range(50):
-        await store.write("user:a", f"p{number}", MARKER)
-        await store.append_turn("c", (message(MARKER),))
-        await store.append_projections(
-            "c", (ConversationProjection(turn=number + 1, kind="log", text=MARKER),)
-        )
-    await store.redact_turns("c")
-    async with pool.connection() as conn:
-        await conn.execute("VACUUM (ANALYZE)")
-        sampled = await conn.fetchval(
-            "SELECT count(*) FROM pg_stats WHERE schemaname = 'commonhold' AND"
-            " (most_common_vals::text LIKE $1 OR histogram_bounds::text LIKE $1)",
-            f"%{MARKER}%",
-        )
-    assert sampled == 0
