@@ -17,8 +17,9 @@ HOMES = {
     "prometheus_client": ("commonhold.ops", "commonhold_state.ops_listener"),
     "pytest": ("commonhold.conformance",),
     "rich": ("commonhold.cli.demo",),
-    "structlog": ("commonhold.ops", "commonhold_state"),
+    "structlog": ("commonhold.ops", "commonhold.usecases", "commonhold_state"),
     "uvloop": ("commonhold_state.__main__",),
+    "yaml": ("commonhold.usecases.skill_files",),
 }
 
 USES = [

@@ -14,6 +14,7 @@ MemoryConflictReason: TypeAlias = Literal[
     "document_absent",
     "destination_exists",
     "target_occupied",
+    "revert_stale",
     "case_collision",
     "layout_clash",
 ]
@@ -97,7 +98,7 @@ class ActorInvalidError(MemoryStoreError):
     code = "memory_actor_invalid"
 
     def __init__(self, *, actor: str, reason: str) -> None:
-        super().__init__(f"Invalid memory actor {actor!r}: {reason}")
+        super().__init__(f"Invalid actor {actor!r}: {reason}")
         self.actor = actor
         self.reason = reason
 
@@ -166,6 +167,34 @@ class MemoryFormatError(MemoryStoreError):
     @property
     def details(self) -> ErrorDetails:
         return {"scope": self.scope, "path": self.path, "reason": self.reason}
+
+
+class ReadOnlyMountError(MemoryStoreError):
+    """A change through a mount that only shows its scope (memory-tool.md, section 3)."""
+
+    code = "memory_read_only_mount"
+
+    def __init__(self, *, mount_path: str) -> None:
+        super().__init__(f"Memory mount {mount_path!r} is read-only")
+        self.mount_path = mount_path
+
+    @property
+    def details(self) -> ErrorDetails:
+        return {"mount_path": self.mount_path}
+
+
+class EditOnlyMountError(MemoryStoreError):
+    """A change of which documents there are, through a mount that fixes them."""
+
+    code = "memory_edit_only_mount"
+
+    def __init__(self, *, mount_path: str) -> None:
+        super().__init__(f"Memory mount {mount_path!r} is edit-only: its document set is fixed")
+        self.mount_path = mount_path
+
+    @property
+    def details(self) -> ErrorDetails:
+        return {"mount_path": self.mount_path}
 
 
 class ConversationIdInvalidError(ConversationStoreError):

@@ -31,19 +31,27 @@ from commonhold.contract.turns import (
 
 
 @runtime_checkable
-class MemoryStore(Protocol):
-    """Versioned documents by scope and path (docs/reference/stores.md, section 4).
-
-    Every method checks the scope's grammar, then the paths', before anything else, and
-    raises ScopeInvalidError or PathInvalidError.
-    """
-
-    # Whether the version check is race-safe across workers; every store checks.
-    supports_optimistic_concurrency: ClassVar[bool] = False
+class MemoryReader(Protocol):
+    """What reading asks of a memory store (docs/reference/stores.md, section 4)."""
 
     async def read(self, scope: str, path: str) -> MemoryDocument | None:
         """The live document; a deleted one reads as absent, a redacted one as empty."""
         ...
+
+    async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
+        """Live documents whose path starts with `prefix`, by path in code point order."""
+        ...
+
+    async def versions(
+        self, scope: str, path: str, *, limit: int = DEFAULT_VERSIONS_LIMIT
+    ) -> tuple[MemoryVersion, ...]:
+        """The newest `limit` versions of a path, newest first."""
+        ...
+
+
+@runtime_checkable
+class MemoryEditor(MemoryReader, Protocol):
+    """What the memory commands ask of a memory store: reading, and one change at a time."""
 
     async def write(
         self,
@@ -76,15 +84,10 @@ class MemoryStore(Protocol):
         """
         ...
 
-    async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
-        """Live documents whose path starts with `prefix`, by path in code point order."""
-        ...
 
-    async def versions(
-        self, scope: str, path: str, *, limit: int = DEFAULT_VERSIONS_LIMIT
-    ) -> tuple[MemoryVersion, ...]:
-        """The newest `limit` versions of a path, newest first."""
-        ...
+@runtime_checkable
+class MemoryEraser(Protocol):
+    """What an erasure asks of a memory store."""
 
     async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
         """Blank every version of a path, or of every path of the scope.
@@ -93,6 +96,18 @@ class MemoryStore(Protocol):
         existed before it took effect holds content any more, whoever wrote meanwhile.
         """
         ...
+
+
+@runtime_checkable
+class MemoryStore(MemoryEditor, MemoryEraser, Protocol):
+    """Versioned documents by scope and path (docs/reference/stores.md, section 4).
+
+    Every method checks the scope's grammar, then the paths', before anything else, and
+    raises ScopeInvalidError or PathInvalidError.
+    """
+
+    # Whether the version check is race-safe across workers; every store checks.
+    supports_optimistic_concurrency: ClassVar[bool] = False
 
     async def history(
         self, scope: str, *, since: datetime | None = None, limit: int | None = None

@@ -1,0 +1,80 @@
+"""`rename`: within a mount one act of the store, across mounts a copy and a deletion.
+
+docs/reference/memory-tool.md, section 6.6.
+"""
+
+from commonhold.contract.documents import MemoryDocument
+from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
+from commonhold.usecases.contexts import MemoryContext
+from commonhold.usecases.envelopes import ToolResult, succeed
+from commonhold.usecases.failures import RedactedDocumentError
+from commonhold.usecases.receipts import Receipt
+from commonhold.usecases.virtual_paths import (
+    Place,
+    require_structural,
+    require_writable,
+    resolve_document,
+)
+
+
+async def rename(context: MemoryContext, *, old_path: str, new_path: str) -> ToolResult:
+    """Move a document to a path where none is.
+
+    Across mounts this is not atomic: an interruption leaves both copies, and so does a
+    change of the source meanwhile, which is then refused instead of lost.
+    """
+    source = resolve_document(context.mounts, old_path)
+    target = resolve_document(context.mounts, new_path)
+    for check in (require_writable, require_structural):
+        check(source)
+        check(target)
+    if source.mount == target.mount:
+        moved = await context.documents.rename(
+            source.scope, source.document_path, target.document_path, actor=context.actor
+        )
+        verb = "Renamed"
+    else:
+        moved = await _move(context, source, target)
+        verb = "Moved"
+    receipt = Receipt(
+        command="rename",
+        mount_path=target.mount.mount_path,
+        path=str(target),
+        version=moved.version,
+        previous_path=str(source),
+    )
+    return succeed(f"{verb} {source} to {target} (v{moved.version})", receipt=receipt)
+
+
+async def _move(context: MemoryContext, source: Place, target: Place) -> MemoryDocument:
+    documents = context.documents
+    original = await documents.read(source.scope, source.document_path)
+    if original is None:
+        raise DocumentNotFoundError(scope=source.scope, path=source.document_path)
+    if original.redacted:
+        raise RedactedDocumentError(str(source))
+    if await documents.read(target.scope, target.document_path) is not None:
+        raise MemoryConflictError(
+            scope=target.scope, path=target.document_path, reason="destination_exists"
+        )
+    moved = await documents.write(
+        target.scope, target.document_path, original.content, actor=context.actor
+    )
+    await _require_unchanged(context, source, original)
+    await documents.delete(source.scope, source.document_path, actor=context.actor)
+    return moved
+
+
+async def _require_unchanged(
+    context: MemoryContext, place: Place, original: MemoryDocument
+) -> None:
+    """Refuse to delete what was not copied; a store's deletion names no version."""
+    current = await context.documents.read(place.scope, place.document_path)
+    if current is not None and current.version != original.version:
+        raise MemoryConflictError(
+            scope=place.scope,
+            path=place.document_path,
+            reason="version_mismatch",
+            expected_version=original.version,
+            actual_version=current.version,
+        )

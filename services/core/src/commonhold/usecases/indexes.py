@@ -1,0 +1,171 @@
+"""The table of contents of a caller's mounts, within a budget of characters.
+
+docs/reference/memory-tool.md, section 9. When not every document fits, the ones written
+last keep their lines and the others fold into counts.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from commonhold.contract.documents import MemoryEntry
+from commonhold.contract.stores import MemoryReader
+from commonhold.usecases.contexts import DEFAULT_INDEX_BUDGET
+from commonhold.usecases.mounts import Mount, MountTable
+from commonhold.usecases.views import entry_line
+from commonhold.usecases.virtual_paths import MAILBOX_PREFIX, without_state
+
+_GAP = "\n\n"
+_EMPTY = "(empty)"
+# No directory has an empty name, so it stands for the documents outside of any.
+_LOOSE = ""
+
+
+class IndexedMount(msgspec.Struct, frozen=True, kw_only=True):
+    """A mount with the documents that an index shows, by path, and its mailbox records."""
+
+    mount: Mount
+    entries: tuple[MemoryEntry, ...]
+    mailbox_records: int = 0
+
+
+async def read_index(
+    documents: MemoryReader,
+    table: MountTable,
+    *,
+    budget: int = DEFAULT_INDEX_BUDGET,
+    counts_mailboxes: bool = False,
+) -> str:
+    """Render the index of a caller's mounts; each scope is listed once, and no body is read."""
+    listings = {
+        scope: await documents.list_documents(scope)
+        for scope in dict.fromkeys(mount.scope for mount in table.mounts)
+    }
+    return render_index(
+        [
+            IndexedMount(
+                mount=mount,
+                entries=without_state(listings[mount.scope]),
+                mailbox_records=_mailbox_records(listings[mount.scope]) if counts_mailboxes else 0,
+            )
+            for mount in table.mounts
+        ],
+        budget=budget,
+    )
+
+
+def render_index(mounts: Sequence[IndexedMount], *, budget: int = DEFAULT_INDEX_BUDGET) -> str:
+    """Show every document; else the newest ones and folds; else a count a mount.
+
+    Only the last form may be longer than the budget.
+    """
+    suffix = "".join(f"\n{_mailbox_line(indexed)}" for indexed in mounts if indexed.mailbox_records)
+    room = budget - len(suffix)
+    text = _full(mounts)
+    if len(text) > room:
+        text = _tiered(mounts, room=room)
+    if len(text) > room:
+        text = _floor(mounts)
+    return text + suffix
+
+
+def _full(mounts: Sequence[IndexedMount]) -> str:
+    return _GAP.join(
+        _block(indexed, [entry_line(indexed.mount, entry) for entry in indexed.entries])
+        for indexed in mounts
+    )
+
+
+def _floor(mounts: Sequence[IndexedMount]) -> str:
+    return _GAP.join(_block(indexed, [_collapsed_line(indexed)]) for indexed in mounts)
+
+
+def _tiered(mounts: Sequence[IndexedMount], *, room: int) -> str:
+    """Give documents lines of their own, newest first, while the text stays in its room."""
+    hot: list[set[str]] = [set() for _ in mounts]
+    cold = [Counter(_directory(entry) for entry in indexed.entries) for indexed in mounts]
+    length = len(_folded(mounts, hot))
+    for position, entry in _newest_first(mounts):
+        mount, directory = mounts[position].mount, _directory(entry)
+        growth = len(entry_line(mount, entry)) + 1
+        growth -= _shrinkage(mount, directory, cold[position][directory])
+        # A cutoff by age: an older document never shows in the place of a newer one.
+        if length + growth > room and growth >= 0:
+            break
+        length += growth
+        cold[position][directory] -= 1
+        hot[position].add(entry.path)
+    return _folded(mounts, hot)
+
+
+def _folded(mounts: Sequence[IndexedMount], hot: Sequence[Collection[str]]) -> str:
+    return _GAP.join(
+        _block(indexed, _folded_lines(indexed, shown))
+        for indexed, shown in zip(mounts, hot, strict=True)
+    )
+
+
+def _folded_lines(indexed: IndexedMount, hot: Collection[str]) -> list[str]:
+    cold = Counter(_directory(entry) for entry in indexed.entries if entry.path not in hot)
+    loose = cold.pop(_LOOSE, 0)
+    lines = [entry_line(indexed.mount, entry) for entry in indexed.entries if entry.path in hot]
+    lines += [_fold_line(indexed.mount, name, count) for name, count in sorted(cold.items())]
+    if loose:
+        lines.append(_fold_line(indexed.mount, _LOOSE, loose))
+    return lines
+
+
+def _newest_first(mounts: Sequence[IndexedMount]) -> list[tuple[int, MemoryEntry]]:
+    in_order = [
+        (position, entry) for position, indexed in enumerate(mounts) for entry in indexed.entries
+    ]
+    # The sort is stable in reverse too: equal stamps stay by mount and path, ascending.
+    return sorted(in_order, key=lambda placed: placed[1].updated_at, reverse=True)
+
+
+def _directory(entry: MemoryEntry) -> str:
+    directory, slash, _ = entry.path.partition("/")
+    return directory if slash else _LOOSE
+
+
+def _shrinkage(mount: Mount, directory: str, count: int) -> int:
+    """By how much the fold line gives way when one of its documents leaves it."""
+    line = len(_fold_line(mount, directory, count))
+    if count == 1:
+        return line + 1
+    return line - len(_fold_line(mount, directory, count - 1))
+
+
+def _block(indexed: IndexedMount, lines: Sequence[str]) -> str:
+    return "\n".join([_header(indexed.mount), *(lines if indexed.entries else [_EMPTY])])
+
+
+def _header(mount: Mount) -> str:
+    description = f" \N{EM DASH} {mount.description}" if mount.description else ""
+    flag = " (read-only)" if mount.read_only else " (edit-only)" if mount.edit_only else ""
+    return f"## /{mount.mount_path}{description}{flag}"
+
+
+def _fold_line(mount: Mount, directory: str, count: int) -> str:
+    if directory == _LOOSE:
+        return f"- /{mount.mount_path}/ ({count} more)"
+    return f"- /{mount.mount_path}/{directory}/ ({_documents(count)})"
+
+
+def _collapsed_line(indexed: IndexedMount) -> str:
+    name = indexed.mount.mount_path
+    return f"({_documents(len(indexed.entries))} \N{EM DASH} view /{name}/ to list)"
+
+
+def _documents(count: int) -> str:
+    return "1 document" if count == 1 else f"{count} documents"
+
+
+def _mailbox_line(indexed: IndexedMount) -> str:
+    name, count = indexed.mount.mount_path, indexed.mailbox_records
+    return f"- /{name}/{MAILBOX_PREFIX} ({count} mailbox records; use messages list/view)"
+
+
+def _mailbox_records(entries: Iterable[MemoryEntry]) -> int:
+    return sum(not entry.redacted and entry.path.startswith(MAILBOX_PREFIX) for entry in entries)

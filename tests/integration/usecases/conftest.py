@@ -1,0 +1,14 @@
+"""The memory commands over a database of their own."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from commonhold.adapters.postgres import Pool, PostgresStore
+
+
+@pytest.fixture
+async def store(database_dsn: str) -> AsyncIterator[PostgresStore]:
+    pool = await Pool.open(database_dsn, size=4)
+    yield PostgresStore(pool)
+    await pool.close()

@@ -1,0 +1,41 @@
+"""`delete`: what goes, and when its receipt is left out."""
+
+from commonhold.adapters.in_memory import InMemoryStore
+from tests.support.memory_callers import USER, Caller, InterruptedStore
+
+
+async def test_the_receipt_names_the_row_of_the_deletion(ana: Caller) -> None:
+    await ana.succeed("create", path="/user/p", content="x")
+    result = await ana.call("delete", path="/user/p")
+    assert result.data == "Deleted /user/p"
+    assert result.receipt is not None
+    assert (result.receipt.command, result.receipt.version) == ("delete", 2)
+
+
+async def test_a_document_that_is_not_there_is_not_deleted(ana: Caller) -> None:
+    result = await ana.call("delete", path="/user/p")
+    assert result.error == "No document at /user/p"
+    assert result.system_reminder
+
+
+async def test_a_redacted_document_is_deleted_and_stays_redacted(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    await ana.succeed("create", path="/user/p", content="secret")
+    await store.redact("user:ana", path="p")
+    await ana.succeed("delete", path="/user/p")
+    rows = await store.versions("user:ana", "p")
+    assert [(row.action, row.redacted) for row in rows] == [("deleted", True), ("created", True)]
+
+
+async def test_a_new_creation_meanwhile_is_not_taken_for_the_deletion(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    await ana.succeed("create", path="/user/p", content="x")
+
+    async def create_meanwhile() -> None:
+        await store.write("user:ana", "p", "anew")
+
+    slow = Caller(InterruptedStore(store, after="delete", act=create_meanwhile), USER)
+    result = await slow.call("delete", path="/user/p")
+    assert (result.data, result.receipt) == ("Deleted /user/p", None)
