@@ -22,15 +22,21 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class ListPosition(msgspec.Struct, frozen=True, array_like=True, tag="list"):
+class ListPosition(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="list"
+):
     path: str
 
 
-class VersionsPosition(msgspec.Struct, frozen=True, array_like=True, tag="versions"):
+class VersionsPosition(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="versions"
+):
     version: int
 
 
-class HistoryPosition(msgspec.Struct, frozen=True, array_like=True, tag="history"):
+class HistoryPosition(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="history"
+):
     """`created_at` in whole microseconds since 1970, as in TrailPosition."""
 
     created_at: int
@@ -38,7 +44,9 @@ class HistoryPosition(msgspec.Struct, frozen=True, array_like=True, tag="history
     version: int
 
 
-class TrailPosition(msgspec.Struct, frozen=True, array_like=True, tag="trail"):
+class TrailPosition(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="trail"
+):
     created_at: int
     row: int
 
