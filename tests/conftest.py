@@ -3,7 +3,10 @@
 The server is the one in TEST_DATABASE_URL, else one in Docker, else the embedded one.
 """
 
-from collections.abc import AsyncIterator, Iterator
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -21,6 +24,11 @@ from tests.support.postgres import (
 SERVER_KIND = pytest.StashKey[str]()
 SKIPPED = pytest.StashKey[int]()
 
+ANSWERED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.Handlers] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 DESCRIPTIONS = {
     "external": "the server in TEST_DATABASE_URL",
     "docker": "postgres:17 in Docker",
@@ -55,6 +63,21 @@ def pytest_terminal_summary(
         terminalreporter.write_line("Postgres was the embedded one: Docker was not there to run it")
     if skipped := config.stash.get(SKIPPED, 0):
         terminalreporter.write_line(f"{skipped} tests were skipped for lack of a Docker engine")
+
+
+@pytest.fixture(autouse=True)
+def signals_as_from_a_terminal() -> Iterator[None]:
+    """What tests and their children do with a signal, however this run was started.
+
+    A shell starts its background jobs with SIGINT and SIGQUIT ignored and nohup ignores
+    SIGHUP, and every child would inherit that.
+    """
+    ignored = [number for number in ANSWERED if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, ANSWERED[number])
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")

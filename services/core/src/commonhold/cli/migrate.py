@@ -7,7 +7,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -56,18 +56,29 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     except ConfigurationError as error:
         return _complain(error, status=_USAGE)
     try:
-        asyncio.run(
-            migrate(
-                dsn,
-                schema=schema,
-                grant_to=chosen.grant_to,
-                allow_downtime=chosen.allow_downtime,
-                report=print,
-            )
-        )
+        asyncio.run(_migrate_quietly(dsn, schema=schema, chosen=chosen))
     except CommonholdError as error:
         return _complain(error, status=_FAILED)
     return 0
+
+
+async def _migrate_quietly(dsn: str, *, schema: str, chosen: argparse.Namespace) -> None:
+    asyncio.get_running_loop().set_exception_handler(_pass_over_abandoned_connections)
+    await migrate(
+        dsn,
+        schema=schema,
+        grant_to=chosen.grant_to,
+        allow_downtime=chosen.allow_downtime,
+        report=print,
+    )
+
+
+def _pass_over_abandoned_connections(
+    loop: asyncio.AbstractEventLoop, context: dict[str, Any]
+) -> None:
+    # Interrupted while it connects, the driver leaves a future behind that nobody asks.
+    if not isinstance(context.get("exception"), ConnectionError):
+        loop.default_exception_handler(context)
 
 
 def _parser() -> argparse.ArgumentParser:
