@@ -71,6 +71,7 @@ from commonhold.contract.stores import (
     Mutations,
     Pageable,
     Portable,
+    SearchableWithin,
 )
 from commonhold.contract.turns import (
     ConversationArchive,
@@ -129,6 +130,7 @@ __all__ = [
     "Scope",
     "ScopeArchive",
     "ScopeInvalidError",
+    "SearchableWithin",
     "StoreUnavailableError",
     "SystemClock",
     "TextBlock",

@@ -172,6 +172,22 @@ class ConversationStore(Protocol):
 
 
 @runtime_checkable
+class SearchableWithin(Protocol):
+    """Search fenced by conversation-id prefixes (docs/reference/stores.md, section 14)."""
+
+    async def search_turns_within(
+        self, query: str, *, prefixes: Sequence[str], limit: int = DEFAULT_SEARCH_LIMIT
+    ) -> tuple[ConversationTurn, ...]:
+        """As `search_turns`, over the conversations whose id starts with one of `prefixes`.
+
+        The fence stands before the limit, so that foreign hits never crowd out one's own.
+        A prefix is plain text and an empty one reaches every conversation; without
+        prefixes nothing is found.
+        """
+        ...
+
+
+@runtime_checkable
 class Pageable(Protocol):
     """Listings in pages (docs/reference/stores.md, section 8).
 
