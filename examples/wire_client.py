@@ -91,7 +91,7 @@ class WireClient:
             headers={"Authorization": f"Bearer {self._token}", **headers},
         )
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - as above
                 return json.load(answer), answer.headers
         except urllib.error.HTTPError as error:
             if error.code not in {400, 403, 413}:

@@ -52,7 +52,7 @@ def small_disk() -> Iterator[SmallDisk]:
         .with_kwargs(labels=owner_labels())
         .with_tmpfs_mount(SPACE, "size=40m")
     )
-    container.ports["5432/tcp"] = ("127.0.0.1", free_port())  # type: ignore[assignment]
+    container.ports["5432/tcp"] = ("127.0.0.1", free_port())  # type: ignore[assignment]  # the engine takes a pair
     with container:
         server = container.get_connection_url()
         wait_until_served(server)

@@ -68,7 +68,7 @@ def _container() -> PostgresContainer:
         .with_command([part for setting in SETTINGS.items() for part in ("-c", "=".join(setting))])
     )
     # The engine takes an address beside the port; without one it would listen on every interface.
-    container.ports["5432/tcp"] = ("127.0.0.1", None)  # type: ignore[assignment]
+    container.ports["5432/tcp"] = ("127.0.0.1", None)  # type: ignore[assignment]  # as above
     return container
 
 

@@ -61,8 +61,7 @@ async def timetable(
 async def meet(signals: Signals, seat: int, seats: range, *, meeting: int) -> None:
     signals.arrive(seat, meeting)
     async with asyncio.timeout(MEETING_SECONDS):
-        # The others are in other processes, where no event of this loop reaches.
-        while not signals.all_arrived(seats, meeting):  # noqa: ASYNC110
+        while not signals.all_arrived(seats, meeting):  # noqa: ASYNC110 - they are other processes
             await asyncio.sleep(0.0002)
 
 

@@ -116,7 +116,7 @@ def start_crashable(kind: str) -> Iterator[CrashableServer]:
         .with_kwargs(labels=owner_labels())
         .with_command([part for pair in SETTINGS.items() for part in ("-c", "=".join(pair))])
     )
-    container.ports["5432/tcp"] = ("127.0.0.1", free_port())  # type: ignore[assignment]
+    container.ports["5432/tcp"] = ("127.0.0.1", free_port())  # type: ignore[assignment]  # the engine takes a pair
     with container:
         yield ContainedServer(container)
 

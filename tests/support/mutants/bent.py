@@ -70,7 +70,7 @@ def _on_an_empty_store(name: str, _method: Method) -> Method:
     "a_write_is_visible_to_the_next_call",
 )
 @breaks(CONVERSATIONS, "a_good_id_is_accepted")
-class LosesEverything(overriding(READS, _on_an_empty_store)):  # type: ignore[misc]
+class LosesEverything(overriding(READS, _on_an_empty_store)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -105,7 +105,7 @@ def _agreeing(_name: str, method: Method) -> Method:
     "a_bad_scope_is_refused",
     "an_occupied_conversation_is_refused",
 )
-class AgreesToEverything(overriding((*READS, *WRITES), _agreeing)):  # type: ignore[misc]
+class AgreesToEverything(overriding((*READS, *WRITES), _agreeing)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -121,7 +121,7 @@ def _backwards(_name: str, method: Method) -> Method:
 
 @breaks(MEMORY, "versions_are_newest_first_with_full_content")
 @breaks(PORTABLE, "a_conversation_lands_verbatim", "turns_may_have_gaps_and_any_order")
-class AnswersBackwards(overriding(READS, _backwards)):  # type: ignore[misc]
+class AnswersBackwards(overriding(READS, _backwards)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -136,7 +136,7 @@ def _capped(_name: str, method: Method) -> Method:
 @breaks(MEMORY, "history_has_no_default_bound", "versions_past_nine_order_by_number")
 @breaks(CONVERSATIONS, "numbers_start_at_one_without_gaps")
 @breaks(ERASURE, "the_trail_answers_fifty_by_default")
-class AnswersTenRows(overriding(READS, _capped)):  # type: ignore[misc]
+class AnswersTenRows(overriding(READS, _capped)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -158,7 +158,7 @@ def _local(_name: str, method: Method) -> Method:
 @breaks(MEMORY, "stamps_come_back_in_utc")
 @breaks(CONVERSATIONS, "stamps_are_the_clocks_in_utc")
 @breaks(PORTABLE, "stamps_are_normalised_to_utc")
-class AnswersInLocalTime(overriding(LISTS, _local)):  # type: ignore[misc]
+class AnswersInLocalTime(overriding(LISTS, _local)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -174,7 +174,7 @@ def _clock_again(_name: str, method: Method) -> Method:
 @breaks(CONVERSATIONS, "an_append_reads_the_clock_once")
 @breaks(ERASURE, "a_redaction_reads_the_clock_once")
 @breaks(PORTABLE, "restores_read_no_clock")
-class ReadsTheClockAgain(overriding(WRITES, _clock_again)):  # type: ignore[misc]
+class ReadsTheClockAgain(overriding(WRITES, _clock_again)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -188,7 +188,7 @@ def _huge_limits_overflow(_name: str, method: Method) -> Method:
 
 
 @breaks(PAGES, "huge_limits_are_numbers")
-class OverflowsOnHugeLimits(overriding(PAGE_READS, _huge_limits_overflow)):  # type: ignore[misc]
+class OverflowsOnHugeLimits(overriding(PAGE_READS, _huge_limits_overflow)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -211,7 +211,7 @@ def _marked_cursors(_name: str, method: Method) -> Method:
     "a_cursor_of_another_method_is_refused",
     "a_truncated_cursor_is_refused",
 )
-class GivesCursorsOutsideAscii(overriding(PAGE_READS, _marked_cursors)):  # type: ignore[misc]
+class GivesCursorsOutsideAscii(overriding(PAGE_READS, _marked_cursors)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -235,7 +235,7 @@ def _bound_cursors(_name: str, method: Method) -> Method:
     "a_cursor_survives_what_happens_between_pages",
     "the_limit_may_change_between_pages",
 )
-class BindsCursorsToScopeAndLimit(overriding(PAGE_READS, _bound_cursors)):  # type: ignore[misc]
+class BindsCursorsToScopeAndLimit(overriding(PAGE_READS, _bound_cursors)):  # type: ignore[misc]  # made at run time
     pass
 
 
@@ -251,5 +251,5 @@ def _counted_cursors(name: str, method: Method) -> Method:
 
 
 @breaks(PAGES, "a_limit_below_one_is_refused")
-class CountsRowsInEveryListing(overriding(PAGE_READS, _counted_cursors)):  # type: ignore[misc]
+class CountsRowsInEveryListing(overriding(PAGE_READS, _counted_cursors)):  # type: ignore[misc]  # made at run time
     pass

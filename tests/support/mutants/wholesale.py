@@ -65,13 +65,13 @@ class StartsCluttered(InMemoryStore):
 )
 @breaks(KEYS, "a_refused_restore_leaves_the_key_free", "the_store_is_guarded")
 class LacksMethods(InMemoryStore):
-    supports_optimistic_concurrency = "yes"  # type: ignore[assignment]
-    redactions = None  # type: ignore[assignment]
-    read_projections = None  # type: ignore[assignment]
-    turn_redactions = None  # type: ignore[assignment]
-    redactions_page = None  # type: ignore[assignment]
-    conversations = None  # type: ignore[assignment]
-    guarded = None  # type: ignore[assignment]
+    supports_optimistic_concurrency = "yes"  # type: ignore[assignment]  # the fault
+    redactions = None  # type: ignore[assignment]  # the fault
+    read_projections = None  # type: ignore[assignment]  # the fault
+    turn_redactions = None  # type: ignore[assignment]  # the fault
+    redactions_page = None  # type: ignore[assignment]  # the fault
+    conversations = None  # type: ignore[assignment]  # the fault
+    guarded = None  # type: ignore[assignment]  # the fault
 
 
 class _HighestReading:

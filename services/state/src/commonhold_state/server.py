@@ -86,7 +86,7 @@ class Connection(web.RequestHandler):
         request: web.BaseRequest,  # noqa: ARG002 - aiohttp's signature
         status: int = 500,
         exc: BaseException | None = None,
-        message: str | None = None,  # noqa: ARG002
+        message: str | None = None,  # noqa: ARG002 - aiohttp's signature
     ) -> web.StreamResponse:
         """Answer what never reached the gates, or what they failed to answer.
 

@@ -117,5 +117,5 @@ def test_a_query_without_a_term_is_refused(query: str) -> None:
         ("unbelievable", "liev", True),
     ],
 )
-def test_every_term_must_be_in_the_text(text: str, query: str, hit: bool) -> None:  # noqa: FBT001
+def test_every_term_must_be_in_the_text(text: str, query: str, hit: bool) -> None:  # noqa: FBT001 - a column of the table
     assert matches(fold(text), query_terms(query)) is hit

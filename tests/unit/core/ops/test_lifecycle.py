@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from functools import partial
 
 import pytest
 
@@ -86,5 +87,5 @@ async def test_resources_close_in_reverse_and_one_failure_spares_the_others() ->
 
     async with AsyncExitStack() as stack:
         for name in ("first", "broken", "stuck", "last"):
-            close_later(stack, name, lambda name=name: close(name), seconds=0.05)  # type: ignore[misc]
+            close_later(stack, name, partial(close, name), seconds=0.05)
     assert closed == ["last", "stuck", "broken", "first"]

@@ -90,8 +90,12 @@ def decode_projection(row: Body) -> ConversationProjection:
     text = required_text(row, "text")
     if turn > MAX_NUMBER:
         raise ValueError(f"parameter 'turn' must be at most {MAX_NUMBER}")
-    # The record itself refuses a kind that is none.
-    return ConversationProjection(turn=turn, kind=kind, text=text, span=1 if span is None else span)  # type: ignore[arg-type]
+    return ConversationProjection(
+        turn=turn,
+        kind=kind,  # type: ignore[arg-type]  # the record refuses a kind that is none
+        text=text,
+        span=1 if span is None else span,
+    )
 
 
 def _missing(name: str) -> ValueError:
