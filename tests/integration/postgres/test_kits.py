@@ -15,6 +15,7 @@ from commonhold.conformance import (
     PageableContract,
     PortableContract,
     SearchContract,
+    SearchWithinContract,
 )
 from tests.support.planting_postgres import PlantsInPostgres
 
@@ -80,6 +81,22 @@ class TestConversationsBehindPooler(BehindPooler, ConversationStoreContract):
 
 
 class TestSearchOnEqualStamps(FrozenTime, Direct, SearchContract):
+    pass
+
+
+class TestSearchWithin(Direct, SearchWithinContract):
+    pass
+
+
+class TestSearchWithinOnEqualStamps(FrozenTime, Direct, SearchWithinContract):
+    pass
+
+
+class TestSearchWithinOnOneConnection(SingleConnection, SearchWithinContract):
+    pass
+
+
+class TestSearchWithinBehindPooler(BehindPooler, SearchWithinContract):
     pass
 
 

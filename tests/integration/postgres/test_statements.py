@@ -49,6 +49,11 @@ INSERT INTO commonhold.idempotency (client, key, created_at)
 SELECT 'client:a', k::text, now() FROM generate_series(1, 10000) AS k;
 """
 STAMP = "'2026-01-01T00:00:00Z'::timestamptz"
+# Fences of a search: ids, prefixes, and the range of the prefixes.
+ANYWHERE = "null, null, null, null"
+IN_ONE = "'{c-7}', null, null, null"
+WITHIN_FEW = "null, '{c-123,c-124}', 'c-123', 'c-124\U0010ffff'"
+WITHIN_MANY = "null, '{c-1,c-2}', 'c-1', 'c-2\U0010ffff'"
 # Statement, its arguments as SQL, and the index it must read.
 HOT = [
     ("select_document", "'user:1', 'notes/7'", "documents_live"),
@@ -75,8 +80,12 @@ HOT = [
     ("list_projections", "'c-7', 50, 20", "projections_in_order"),
     ("list_turn_redactions", "null, 20, 9999", "turn_redactions_by_time"),
     ("list_turn_redactions_of", "null, 20, 9999, '{c-7}'", "turn_redactions_by_conversation"),
-    ("search_turns", "'%sextant%', '%', '{}', 50, 9999", "turns_search"),
-    ("search_turns", "'%common%', '%', '{}', 50, 9999", "turns_by_time"),
+    ("search_turns", f"'%sextant%', '%', '{{}}', 50, 9999, {ANYWHERE}", "turns_search"),
+    ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {ANYWHERE}", "turns_by_time"),
+    ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {IN_ONE}", "turns_pkey"),
+    ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {WITHIN_FEW}", "turns_pkey"),
+    ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {WITHIN_MANY}", "turns_by_time"),
+    ("search_turns", f"'%sextant%', '%', '{{}}', 50, 9999, {WITHIN_MANY}", "turns_search"),
     ("select_key", "'client:a', 'k'", "idempotency_pkey"),
 ]
 

@@ -48,6 +48,9 @@ async def test_a_search_too_heavy_to_answer_is_refused_where_its_rows_are(
         found = await store.search_turns("needle", conversations=chosen, limit=2)
         assert [hit.turn for hit in found] == [3, 2]
         assert found == (await store.read_turns("c"))[:0:-1]
+    with pytest.raises(ValueError, match="would pass 100000 bytes; lower the limit"):
+        await store.search_turns_within("needle", prefixes=["c"])
+    assert await store.search_turns_within("needle", prefixes=["c"], limit=2) == found
 
 
 @pytest.mark.parametrize("actor", ["x" * 40_000, "me"])

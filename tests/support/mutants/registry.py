@@ -10,6 +10,7 @@ from commonhold.conformance import ControlledClock, TickingClock
 
 MEMORY = "MemoryStoreContract"
 CONVERSATIONS = "ConversationStoreContract"
+FENCES = "SearchWithinContract"
 ERASURE = "ErasureContract"
 PAGES = "PageableContract"
 PORTABLE = "PortableContract"

@@ -12,6 +12,7 @@ from commonhold.contract.clock import read_clock
 from tests.support.mutants.registry import (
     CONVERSATIONS,
     ERASURE,
+    FENCES,
     KEYS,
     MEMORY,
     PAGES,
@@ -64,6 +65,7 @@ class StartsCluttered(InMemoryStore):
     "the_units_name_wins_over_its_rows",
 )
 @breaks(KEYS, "a_refused_restore_leaves_the_key_free", "the_store_is_guarded")
+@breaks(FENCES, "the_store_searches_within_prefixes")
 class LacksMethods(InMemoryStore):
     supports_optimistic_concurrency = "yes"  # type: ignore[assignment]  # the fault
     redactions = None  # type: ignore[assignment]  # the fault
@@ -72,6 +74,7 @@ class LacksMethods(InMemoryStore):
     redactions_page = None  # type: ignore[assignment]  # the fault
     conversations = None  # type: ignore[assignment]  # the fault
     guarded = None  # type: ignore[assignment]  # the fault
+    search_turns_within = None  # type: ignore[assignment]  # the fault
 
 
 class _HighestReading:

@@ -13,6 +13,7 @@ from commonhold.conformance import (
     PageableContract,
     PortableContract,
     SearchContract,
+    SearchWithinContract,
 )
 from tests.support.planting import PlantsInMemory
 
@@ -32,6 +33,16 @@ class TestConversations(InMemorySubject, ConversationStoreContract):
 
 
 class TestSearchOnEqualStamps(InMemorySubject, SearchContract):
+    @pytest.fixture
+    def clock(self) -> ControlledClock:
+        return FrozenClock()
+
+
+class TestSearchWithin(InMemorySubject, SearchWithinContract):
+    pass
+
+
+class TestSearchWithinOnEqualStamps(InMemorySubject, SearchWithinContract):
     @pytest.fixture
     def clock(self) -> ControlledClock:
         return FrozenClock()

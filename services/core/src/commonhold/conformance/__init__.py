@@ -12,6 +12,7 @@ from commonhold.conformance.memory import MemoryStoreContract
 from commonhold.conformance.paging import PageableContract
 from commonhold.conformance.portability import PortableContract
 from commonhold.conformance.search import SearchContract
+from commonhold.conformance.search_within import SearchWithinContract
 
 __all__ = [
     "BackwardsClock",
@@ -24,5 +25,6 @@ __all__ = [
     "PageableContract",
     "PortableContract",
     "SearchContract",
+    "SearchWithinContract",
     "TickingClock",
 ]

@@ -1,6 +1,6 @@
 """The conversation seam in dicts, without a single await: a call is atomic on its event loop."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from commonhold.adapters.in_memory.answers import Answers
@@ -17,7 +17,7 @@ from commonhold.contract.errors import ConversationConflictError
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id
 from commonhold.contract.messages import Message, encode_messages
 from commonhold.contract.search import fold, matches, query_terms, turn_text
-from commonhold.contract.text import has_lone_surrogate, require_storable, require_storable_tree
+from commonhold.contract.text import require_encodable, require_storable, require_storable_tree
 from commonhold.contract.turns import (
     ConversationArchive,
     ConversationProjection,
@@ -107,11 +107,24 @@ class Conversations:
     def search_turns(
         self, query: str, *, conversations: Sequence[str] | None, limit: int
     ) -> tuple[ConversationTurn, ...]:
-        terms = query_terms(query)
-        if has_lone_surrogate(query):
-            raise ValueError("parameter 'query' must not contain a lone surrogate")
+        terms = _require_terms(query)
         ids = self._selected(conversations)
         _require_positive_limit(limit)
+        return self._search(terms, ids, limit=limit)
+
+    def search_turns_within(
+        self, query: str, *, prefixes: Sequence[str], limit: int
+    ) -> tuple[ConversationTurn, ...]:
+        terms = _require_terms(query)
+        for prefix in prefixes:
+            require_encodable(prefix, name="prefixes")
+        _require_positive_limit(limit)
+        ids = (name for name in self.ledgers if name.startswith(tuple(prefixes)))
+        return self._search(terms, ids, limit=limit)
+
+    def _search(
+        self, terms: Sequence[str], ids: Iterable[str], *, limit: int
+    ) -> tuple[ConversationTurn, ...]:
         found = [
             (row.created_at, conversation_id, row.turn)
             for conversation_id in ids
@@ -270,6 +283,12 @@ def _require_window(*, after: int, limit: int | None) -> None:
         raise ValueError(f"after must be >= 0, got {after}")
     if limit is not None and limit < 0:
         raise ValueError(f"limit must be >= 0, got {limit}")
+
+
+def _require_terms(query: str) -> tuple[str, ...]:
+    terms = query_terms(query)
+    require_encodable(query, name="query")
+    return terms
 
 
 def _require_positive_limit(limit: int) -> None:

@@ -197,6 +197,11 @@ class InMemoryStore:
     ) -> tuple[ConversationTurn, ...]:
         return self._conversations.search_turns(query, conversations=conversations, limit=limit)
 
+    async def search_turns_within(
+        self, query: str, *, prefixes: Sequence[str], limit: int = DEFAULT_SEARCH_LIMIT
+    ) -> tuple[ConversationTurn, ...]:
+        return self._conversations.search_turns_within(query, prefixes=prefixes, limit=limit)
+
     async def append_projections(
         self, conversation_id: str, entries: Sequence[ConversationProjection]
     ) -> None:

@@ -7,6 +7,7 @@ from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.contract.clock import require_aware
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id
 from commonhold.contract.paging import require_page_limit
+from commonhold.contract.text import NUL, require_encodable
 
 
 def memory_limit(limit: int | None) -> int | None:
@@ -49,6 +50,13 @@ def conversation_ids(conversations: Sequence[str] | None) -> tuple[str, ...] | N
     if conversations is None:
         return None
     return tuple(dict.fromkeys(check_conversation_id(item) for item in conversations))
+
+
+def id_prefixes(prefixes: Sequence[str]) -> tuple[str, ...]:
+    """The prefixes that a stored id may start with."""
+    for prefix in prefixes:
+        require_encodable(prefix, name="prefixes")
+    return tuple(prefix for prefix in prefixes if NUL not in prefix)
 
 
 def selectors(through: int | None, turns: Sequence[int] | None) -> None:

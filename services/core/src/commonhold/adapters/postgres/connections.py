@@ -14,7 +14,8 @@ from commonhold.migrations.connections import Connection
 
 # The largest number a version or turn column holds; a larger one is never there.
 LARGEST_BIGINT = 2**63 - 1
-
+# Sorts behind every legal character of a path or an id.
+AFTER_ANY = "\U0010ffff"
 
 NO_SETTINGS: Mapping[str, str] = {}
 # An erasure and a restore must finish, however long they take.

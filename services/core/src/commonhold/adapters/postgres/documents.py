@@ -11,6 +11,7 @@ import asyncpg
 
 from commonhold.adapters.postgres import rows
 from commonhold.adapters.postgres.connections import (
+    AFTER_ANY,
     LARGEST_BIGINT,
     PATIENT,
     NothingMatchedError,
@@ -27,9 +28,6 @@ from commonhold.contract.documents import (
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
 from commonhold.contract.text import NUL
 from commonhold.migrations.connections import Connection
-
-# Sorts behind every legal character of a path.
-_LAST = "\U0010ffff"
 
 
 class Documents:
@@ -202,7 +200,7 @@ class Documents:
         if NUL in prefix:
             return []
         found = await conn.fetch(
-            self._sql.list_documents, scope, after, prefix, prefix + _LAST, limit
+            self._sql.list_documents, scope, after, prefix, prefix + AFTER_ANY, limit
         )
         return [rows.entry(row, scope=scope) for row in found]
 

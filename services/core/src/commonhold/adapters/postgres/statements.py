@@ -57,7 +57,6 @@ class TurnStatements(msgspec.Struct, frozen=True, kw_only=True):
     select_turn: str
     select_last_turn: str
     search_turns: str
-    search_turns_of: str
     append_projections: str
     list_projections: str
     claim_conversation: str

@@ -230,6 +230,18 @@ class PostgresStore(PostgresMutations):
         async with self._pool.connection() as conn:
             return await self._turns.search(conn, terms, conversations=chosen, limit=bound)
 
+    async def search_turns_within(
+        self, query: str, *, prefixes: Sequence[str], limit: int = DEFAULT_SEARCH_LIMIT
+    ) -> tuple[ConversationTurn, ...]:
+        terms = query_terms(query)
+        require_encodable(query, name="query")
+        fence = checks.id_prefixes(prefixes)
+        bound = checks.positive_limit(limit)
+        if not fence:
+            return ()
+        async with self._pool.connection() as conn:
+            return await self._turns.search(conn, terms, prefixes=fence, limit=bound)
+
     async def read_projections(
         self, conversation_id: str, *, after: int = 0, limit: int | None = None
     ) -> tuple[ConversationProjection, ...]:

@@ -7,6 +7,7 @@ import asyncpg
 
 from commonhold.adapters.postgres import rows
 from commonhold.adapters.postgres.connections import (
+    AFTER_ANY,
     LARGEST_BIGINT,
     PATIENT,
     NothingMatchedError,
@@ -94,21 +95,23 @@ class Turns:
         conn: Connection,
         terms: Sequence[str],
         *,
-        conversations: Sequence[str] | None,
+        conversations: Sequence[str] | None = None,
+        prefixes: Sequence[str] | None = None,
         limit: int,
     ) -> tuple[ConversationTurn, ...]:
+        """Hits among the conversations of that name or prefix; None is no such fence."""
         if any(NUL in term for term in terms):
             return ()
         patterns = sorted({_containing(term) for term in terms}, key=len, reverse=True)
         first, second, *others = [*patterns, _ANYTHING] if len(patterns) == 1 else patterns
         # The right plan depends on the terms: the index for rare ones, the newest turns
         # first for common ones. A plan made once for all would be wrong for one of them.
-        arguments = (first, second, others, limit, ANSWER_BYTES)
         async with transaction(conn, settings=_PLAN_FOR_THESE_TERMS):
-            if conversations is None:
-                found = await conn.fetch(self._sql.search_turns, *arguments)
-            else:
-                found = await conn.fetch(self._sql.search_turns_of, *arguments, list(conversations))
+            found = await conn.fetch(
+                self._sql.search_turns,
+                *(first, second, others, limit, ANSWER_BYTES),
+                *(conversations, prefixes, *_hull(prefixes)),
+            )
         _require_light(found, held="messages")
         return tuple(rows.turn(row) for row in found)
 
@@ -194,6 +197,13 @@ def _columns(
         [entry.kind for entry in entries],
         [entry.text for entry in entries],
     )
+
+
+def _hull(prefixes: Sequence[str] | None) -> tuple[str | None, str | None]:
+    """Between what all ids with one of the prefixes lie: a range that an index can read."""
+    if prefixes is None:
+        return None, None
+    return min(prefixes), max(prefix + AFTER_ANY for prefix in prefixes)
 
 
 def _containing(term: str) -> str:

@@ -54,7 +54,9 @@ WHERE conversation_id = $1;
 -- name: search_turns
 -- $1 and $2 are the patterns of the two longest terms, which the trigram index intersects,
 -- $3 those of the others. No term stands twice: the planner would count it twice. Where the
--- hits weigh more than $5 bytes in all, they come without their messages.
+-- hits weigh more than $5 bytes in all, they come without their messages. $6 are ids, $7
+-- prefixes of ids and $8 to $9 a range that holds them all; one that is null is no fence,
+-- and vanishes from the plan, which is made for the values.
 SELECT
     conversation_id, turn, created_at, redacted, format,
     CASE WHEN sum(weight) OVER () <= $5 THEN messages END AS messages,
@@ -70,28 +72,10 @@ FROM (
     WHERE
         NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
         AND search_text LIKE ALL($3::text [])
-    ORDER BY created_at DESC, conversation_id DESC, turn DESC
-    LIMIT $4
-) AS hits
-ORDER BY created_at DESC, conversation_id DESC, turn DESC;
-
--- name: search_turns_of
-SELECT
-    conversation_id, turn, created_at, redacted, format,
-    CASE WHEN sum(weight) OVER () <= $5 THEN messages END AS messages,
-    CASE WHEN sum(weight) OVER () <= $5 THEN actor END AS actor
-FROM (
-    SELECT
-        conversation_id, turn, messages, created_at, actor, redacted, format,
-        coalesce(octet_length(actor), 0) + CASE
-            WHEN pg_column_compression(messages) IS NULL THEN pg_column_size(messages)
-            ELSE octet_length(messages::text)
-        END AS weight
-    FROM commonhold.turns
-    WHERE
-        NOT redacted AND search_text LIKE $1 AND search_text LIKE $2
-        AND search_text LIKE ALL($3::text [])
-        AND conversation_id = ANY($6::text [])
+        AND ($6::text [] IS NULL OR conversation_id = ANY($6::text []))
+        AND ($7::text [] IS NULL OR conversation_id ^@ ANY($7::text []))
+        AND ($8::text IS NULL OR conversation_id >= $8::text)
+        AND ($9::text IS NULL OR conversation_id < $9::text)
     ORDER BY created_at DESC, conversation_id DESC, turn DESC
     LIMIT $4
 ) AS hits
