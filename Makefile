@@ -16,6 +16,8 @@ MIGRATIONS := $(wildcard services/core/src/commonhold/migrations/versions/*.sql)
 COMPOSE := docker compose
 # A test that hangs ends with its traceback instead of its run.
 PYTEST := $(BIN)/python -m pytest --timeout=300
+# The commit, marked when the source differs from it; empty where there is no history.
+REVISION = $(shell git describe --always --dirty --exclude '*' --abbrev=12 2>/dev/null)
 TRACKED := git ls-files --cached --others --exclude-standard --
 
 .DEFAULT_GOAL := help
@@ -38,7 +40,7 @@ $(STAMP): requirements/dev.txt requirements/uv.txt requirements/install.sh $(MEM
 
 .PHONY: run
 run: $(STAMP) ## Start everything on a private Postgres and print how to reach it
-	@$(BIN)/commonhold dev
+	@COMMONHOLD_REVISION=$${COMMONHOLD_REVISION-$(REVISION)} $(BIN)/commonhold dev
 
 .PHONY: demo
 demo: $(STAMP) ## Store, search, edit and erase real documents on what `make run` started
@@ -71,7 +73,7 @@ logs: ## Follow the logs of the stack
 .PHONY: images
 images: ## Build the container images
 	@for service in $(SERVICES); do \
-	  docker build --quiet --file deploy/Dockerfile --build-arg SERVICE=$$service --tag commonhold-$$service:local . || exit 1; done
+	  docker build --quiet --file deploy/Dockerfile --build-arg SERVICE=$$service --build-arg REVISION=$(REVISION) --tag commonhold-$$service:local . || exit 1; done
 
 .PHONY: offline
 offline: ## Without a registry: build stand-ins for the public base images

@@ -41,6 +41,33 @@ def test_credentials_are_made_once_and_only_for_their_owner(tmp_path: Path) -> N
     assert (tmp_path / ".env").read_text() == first
 
 
+def test_images_are_told_the_commit_and_whether_the_source_differs_from_it(
+    tmp_path: Path,
+) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "services" / "state").mkdir(parents=True)
+    (tmp_path / "services" / "state" / "pyproject.toml").touch()
+
+    def revision() -> str:
+        told = re.search(r"--build-arg REVISION=(\S*) ", _make(tmp_path, "-n", "images"))
+        assert told is not None
+        return told[1]
+
+    def git(*arguments: str) -> None:
+        author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *author, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init")
+    git("add", ".")
+    git("commit", "--message", "first")
+    git("tag", "v1")
+    assert re.fullmatch(r"[0-9a-f]{12}", revision())
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text() + "\n")
+    assert re.fullmatch(r"[0-9a-f]{12}-dirty", revision())
+    shutil.rmtree(tmp_path / ".git")
+    assert revision() in {"", "unknown"}
+
+
 def _listed_targets() -> set[str]:
     return set(re.findall(r"^  make ([a-z-]+)", _make(ROOT, "help"), re.MULTILINE))
 

@@ -86,13 +86,15 @@ def _embedded() -> Iterator[str]:
 
 @contextlib.asynccontextmanager
 async def temporary_database(
-    server: PostgresServer, *, template: str = "template1"
+    server: PostgresServer, *, template: str = "template1", options: str = ""
 ) -> AsyncIterator[str]:
     """Yield the DSN of a new database; drop it afterwards whoever is still connected."""
     name = f"commonhold_test_{secrets.token_hex(8)}"
     # Copying files asks for a checkpoint, which is nothing where nothing is synced.
     strategy = "WAL_LOG" if server.kind == "external" else "FILE_COPY"
-    await execute(server.dsn, f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY {strategy}')
+    await execute(
+        server.dsn, f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY {strategy} {options}'
+    )
     try:
         yield with_database(server.dsn, name)
     finally:

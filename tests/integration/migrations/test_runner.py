@@ -19,6 +19,7 @@ from commonhold.migrations import (
 )
 from commonhold.migrations.scripts import MIGRATIONS, Migration, in_schema
 from tests.support.catalog import describe
+from tests.support.postgres import PostgresServer, temporary_database
 
 SEARCH_INDEX = "turns_search"
 
@@ -69,6 +70,19 @@ async def test_two_schemas_of_one_database_are_apart(empty_database_dsn: str) ->
     first = await migrate(empty_database_dsn, schema="first")
     second = await migrate(empty_database_dsn, schema="second")
     assert first.applied == second.applied != ()
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_cannot_hold_every_text_is_refused(
+    postgres_server: PostgresServer, encoding: str
+) -> None:
+    options = f"ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'"
+    async with temporary_database(postgres_server, template="template0", options=options) as dsn:
+        with pytest.raises(MigrationError, match=f"encoded in {encoding}.*ENCODING 'UTF8'"):
+            await migrate(dsn)
+        opened = await asyncpg.connect(dsn)
+        assert await opened.fetchval("SELECT to_regnamespace('commonhold')") is None
+        await opened.close()
 
 
 async def test_tables_of_others_are_refused_and_left_alone(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import asyncpg
@@ -386,3 +387,21 @@ async def test_a_sweep_before_the_schema_is_there_is_no_defect(empty_database_ds
     async with replica(empty_database_dsn) as store:
         with pytest.raises(StoreUnavailableError, match="42P01"):
             await store.sweep_keys()
+
+
+@pytest.mark.parametrize("letter", ["9", "\N{GRINNING FACE}"])
+async def test_keys_of_clients_with_very_long_names_are_remembered_apart(
+    store: PostgresStore, letter: str
+) -> None:
+    value = "k" * 255
+    # Past what a page of an index holds however it is compressed, and apart in the last letter.
+    noise = "".join(sha256(bytes([n])).hexdigest() for n in range(200))
+    for client in (
+        f"client:a#{noise}{letter}",
+        f"client:a#{noise}{letter}1",
+        f"client:{letter * 505}",
+    ):
+        view = store.guarded(key=IdempotencyKey(client, value), digest=b"body")
+        first = await view.append_turn("c", (message("x"),))
+        assert await view.append_turn("c", (message("x"),)) == first
+    assert await store.last_turn_number("c") == 3

@@ -10,7 +10,7 @@ import pytest
 
 from commonhold.migrations import SCHEMA_VERSION, migrate
 from tests.support.ports import free_port
-from tests.support.postgres import execute
+from tests.support.postgres import PostgresServer, execute, temporary_database
 from tests.support.raw_http import request_bytes
 from tests.support.state_process import TOKEN, state_process
 
@@ -60,6 +60,33 @@ async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:
             assert line in metrics.text
         assert "_created" not in metrics.text
         assert 'commonhold_build_info{revision="unknown",version="' in metrics.text
+
+
+async def test_it_tells_the_revision_it_was_built_from(database_dsn: str) -> None:
+    async with state_process(database_dsn, settings={"COMMONHOLD_REVISION": "abc-dirty"}) as it:
+        metrics = await it.until_ops("/metrics", status=200)
+        assert 'commonhold_build_info{revision="abc-dirty",version="' in metrics.text
+    settings = {"COMMONHOLD_REVISION": "two words"}
+    assert "COMMONHOLD_REVISION" in await assert_does_not_start(database_dsn, settings=settings)
+
+
+@pytest.mark.parametrize("name", ["NEOSIAN_SERVE_TOKEN", "COMMONHOLD_SERVE_TOKEN_PREVIOUS"])
+async def test_a_token_that_no_client_can_send_stops_the_start(
+    database_dsn: str, name: str
+) -> None:
+    line = await assert_does_not_start(database_dsn, settings={name: " s3cret\n"})
+    assert f"{name} has blanks around it" in line
+
+
+async def test_a_database_in_another_encoding_is_not_served_from(
+    postgres_server: PostgresServer,
+) -> None:
+    options = "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
+    async with (
+        temporary_database(postgres_server, template="template0", options=options) as dsn,
+        state_process(dsn) as service,
+    ):
+        await service.until_ops("/readyz", status=503, holding="encoded in LATIN1")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

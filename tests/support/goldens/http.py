@@ -230,6 +230,18 @@ class HttpGoldens:
             assert answer.header("connection") == "close"
             assert await connection.read_to_end() == b""
 
+    @pytest.mark.parametrize("protocol", ["h2c", "websocket", "TLS/1.0"])
+    async def test_a_request_for_another_protocol_is_answered_in_this_one_and_closed(
+        self, wire: Wire, protocol: str
+    ) -> None:
+        headers = {**AUTHORIZATION, "connection": "Upgrade", "upgrade": protocol}
+        asked = request_bytes("POST", "/v1/memory/read", headers=headers, body=READ)
+        async with await wire.connect() as connection:
+            answer = await connection.ask(asked + request_bytes("GET", "/health"))
+            assert (answer.status, answer.text) == (200, '{"document":null}')
+            assert answer.header("connection") == "close"
+            assert await connection.read_to_end() == b""
+
     async def test_http_1_0_is_answered_and_closed(self, wire: Wire) -> None:
         async with await wire.connect() as connection:
             answer = await connection.ask(b"GET /health HTTP/1.0\r\n\r\n")

@@ -10,7 +10,7 @@ def only(text: str) -> tuple[str, Client]:
     return entry.token.reveal(), entry.client
 
 
-@pytest.mark.parametrize("text", ["tok", "a,b c", " spaced ", "client:a", "é"])
+@pytest.mark.parametrize("text", ["tok", "a,b c", "client:a", "é"])
 def test_a_value_without_equals_is_one_bare_token(text: str) -> None:
     assert only(text) == (text, Client(actor="client:default"))
 
@@ -36,7 +36,7 @@ def test_a_value_without_equals_is_one_bare_token(text: str) -> None:
         ("client:a@u@v=t", "t", Client(actor="client:a", scope_prefix="u@v")),
         ("client:a#4=t", "t", Client(actor="client:a#4")),
         ("client:a/conv:b=t", "t", Client(actor="client:a/conv:b")),
-        ("client:a= t ", " t ", Client(actor="client:a")),
+        ("client:a=t t", "t t", Client(actor="client:a")),
     ],
 )
 def test_an_entry_is_split_exactly(text: str, token: str, client: Client) -> None:
@@ -55,6 +55,17 @@ def test_an_entry_is_split_exactly(text: str, token: str, client: Client) -> Non
         ("=t", "entry 1 has an invalid actor"),
         ("client:a = t", "entry 1 has an invalid actor"),
         ("client:a=t, client:b=u", "entry 2 has an invalid actor"),
+        (" t", "has blanks around it"),
+        ("t ", "has blanks around it"),
+        ("t\t", "has blanks around it"),
+        ("t\n", "has blanks around it"),
+        ("t\n\n", "has blanks around it"),
+        ("\u00a0t", "has blanks around it"),
+        ("a\r\nb", "has blanks around it"),
+        ("a\x00b", "has blanks around it"),
+        ("client:a= t", "entry 1 has a token with blanks around it"),
+        ("client:a=t,client:b=u ", "entry 2 has a token with blanks around it"),
+        ("client:a=t\n", "entry 1 has a token with blanks around it"),
         ("client:a@=t", "entry 1 has an empty prefix"),
         ("client:a+=t", "entry 1 has an empty prefix"),
         ("client:a@+x=t", "entry 1 has an empty prefix"),

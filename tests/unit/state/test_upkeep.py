@@ -22,11 +22,15 @@ class ScriptedReader:
     def __init__(self) -> None:
         self.answer: SchemaState | Exception | None = None
         self.missing: tuple[str, ...] = ()
+        self.coded = "UTF8"
 
     async def schema_state(self) -> SchemaState | None:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+    async def encoding(self) -> str:
+        return self.coded
 
     async def missing_timeouts(self) -> tuple[str, ...]:
         return self.missing
@@ -71,6 +75,19 @@ async def test_a_fitting_schema_opens_the_service(
     reader.answer = FITS
     assert await watch.check()
     assert (health.can_serve, health.obstacle) == (True, None)
+
+
+@pytest.mark.parametrize("coded", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_cannot_hold_every_text_is_not_served_from(
+    watch: SchemaWatch, reader: ScriptedReader, health: Health, coded: str
+) -> None:
+    reader.answer, reader.coded = FITS, coded
+    assert not await watch.check()
+    assert not health.can_serve
+    assert health.obstacle == (
+        f"the database is encoded in {coded}, which cannot hold every text:"
+        " make one with ENCODING 'UTF8'"
+    )
 
 
 async def test_timeouts_that_are_not_in_force_are_warned_of_once(

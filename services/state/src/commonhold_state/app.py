@@ -60,8 +60,8 @@ def assemble(
     )
 
 
-def new_metrics() -> Metrics:
-    return Metrics(version=version("commonhold-state"), revision="unknown")
+def new_metrics(*, revision: str = "unknown") -> Metrics:
+    return Metrics(version=version("commonhold-state"), revision=revision)
 
 
 async def serve(settings: StateSettings) -> None:
@@ -69,7 +69,7 @@ async def serve(settings: StateSettings) -> None:
     stop = StopSignal()
     stop.install()
     health = Health()
-    metrics = new_metrics()
+    metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
         store = await _open_store(settings, metrics, stack)
         server = WireServer(_build_gates(settings, store, health, metrics))

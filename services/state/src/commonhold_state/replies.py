@@ -77,7 +77,12 @@ async def send(request: web.BaseRequest, reply: Reply, *, closes: bool = False) 
 
     A client that is gone or that does not read ends its connection and nothing else.
     """
-    keeps = not (closes or reply.closes) and request.keep_alive and not _may_trail(request)
+    keeps = (
+        not (closes or reply.closes)
+        and request.keep_alive
+        and not _may_trail(request)
+        and not _asks_to_upgrade(request)
+    )
     transport = request.transport
     if transport is None or transport.is_closing():
         return False
@@ -132,6 +137,15 @@ def _may_trail(request: web.BaseRequest) -> bool:
     could then pass for another client's.
     """
     return hdrs.TRANSFER_ENCODING in request.headers
+
+
+def _asks_to_upgrade(request: web.BaseRequest) -> bool:
+    """Whether another protocol is asked for, which is answered in this one.
+
+    aiohttp's parser drops what came in one packet behind such a request, and who waits for
+    the answer to that would wait for ever.
+    """
+    return hdrs.UPGRADE in request.headers
 
 
 def _connection_line(request: web.BaseRequest, *, keeps: bool) -> bytes:

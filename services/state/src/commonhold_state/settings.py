@@ -17,6 +17,7 @@ from commonhold.ops.settings import (
     one_of,
     port,
     read_settings,
+    revision,
     schema_name,
     seconds,
     whole_number,
@@ -107,6 +108,12 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
             "time for running requests to finish after SIGTERM",
         ),
     ] = 20.0
+    revision: Annotated[
+        str,
+        Setting(
+            "COMMONHOLD_REVISION", revision, "what was built, as commonhold_build_info shows it"
+        ),
+    ] = "unknown"
     log_level: Annotated[
         str, Setting("COMMONHOLD_LOG_LEVEL", one_of(*LEVELS), "least severe event to log")
     ] = "info"

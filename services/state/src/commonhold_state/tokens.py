@@ -77,6 +77,8 @@ def parse_token_table(text: str) -> tuple[TokenEntry, ...]:
     the wrong place may be a secret.
     """
     if "=" not in text:
+        if _cannot_be_sent(text):
+            raise ValueError("has blanks around it or line ends in it: no client can send that")
         return (TokenEntry(Secret(text), Client(actor=DEFAULT_CLIENT)),)
     entries: list[TokenEntry] = []
     for number, raw in enumerate(text.split(","), start=1):
@@ -98,12 +100,22 @@ def _parse_entry(raw: str, number: int) -> TokenEntry:
         check_actor(actor)
     except ActorInvalidError as error:
         raise ValueError(f"entry {number} has an invalid actor: {error.reason}") from None
+    if _cannot_be_sent(token):
+        raise ValueError(
+            f"entry {number} has a token with blanks around it or line ends in it:"
+            " no client can send that"
+        )
     client = Client(
         actor=actor,
         scope_prefix=scope_prefix if at else None,
         id_prefix=id_prefix if plus else None,
     )
     return TokenEntry(Secret(token), client)
+
+
+def _cannot_be_sent(token: str) -> bool:
+    """Whether a header would lose a part of the token: blanks around it, line ends within."""
+    return token != token.strip() or any(mark in token for mark in "\r\n\0")
 
 
 def _refuse_repeat(entry: TokenEntry, earlier: Sequence[TokenEntry], number: int) -> None:

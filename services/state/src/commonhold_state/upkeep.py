@@ -6,7 +6,7 @@ from typing import Protocol
 import structlog
 
 from commonhold.contract.errors import StoreUnavailableError
-from commonhold.migrations import SchemaState, explain, is_compatible
+from commonhold.migrations import SchemaState, encoding_fault, explain, is_compatible
 from commonhold.ops.health import Health
 from commonhold.ops.metrics import Metrics
 
@@ -22,6 +22,10 @@ logger = structlog.get_logger(__name__)
 class SchemaReader(Protocol):
     async def schema_state(self) -> SchemaState | None:
         """What the database holds; StoreUnavailableError when it cannot be reached."""
+        ...
+
+    async def encoding(self) -> str:
+        """What the database's texts are encoded in."""
         ...
 
     async def missing_timeouts(self) -> tuple[str, ...]:
@@ -60,12 +64,15 @@ class SchemaWatch:
         """Look once; whether the service can serve."""
         try:
             state = await self._reader.schema_state()
-            missing = () if self._health.can_serve else await self._reader.missing_timeouts()
+            fault, missing = await self._inspect()
         except StoreUnavailableError as error:
             return self._cannot_tell(f"{DATABASE_AWAY}: {error.reason}")
         except Exception as error:  # noqa: BLE001 - the outermost frame of a loop
             return self._cannot_tell(f"{SCHEMA_UNREADABLE}: {error}")
         self._metrics.schema_version.set(0 if state is None else state.version)
+        if fault is not None:
+            self._obstruct(fault)
+            return False
         if not is_compatible(state):
             self._obstruct(explain(state, schema=self._schema))
             return False
@@ -74,6 +81,13 @@ class SchemaWatch:
             _warn_of(missing)
         self._health.become_ready()
         return True
+
+    async def _inspect(self) -> tuple[str | None, tuple[str, ...]]:
+        """Before the first request: what bars the service, and which timeouts are off."""
+        if self._health.can_serve:
+            return None, ()
+        fault = encoding_fault(await self._reader.encoding())
+        return fault, await self._reader.missing_timeouts()
 
     def _cannot_tell(self, reason: str) -> bool:
         """What was found last stands: a service that is open stays open."""

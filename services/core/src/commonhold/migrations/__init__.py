@@ -2,13 +2,14 @@
 
 from commonhold.migrations.runner import MigrationError, MigrationReport, migrate, render_sql
 from commonhold.migrations.scripts import SCHEMA_VERSION
-from commonhold.migrations.state import SchemaState, explain, is_compatible
+from commonhold.migrations.state import SchemaState, encoding_fault, explain, is_compatible
 
 __all__ = [
     "SCHEMA_VERSION",
     "MigrationError",
     "MigrationReport",
     "SchemaState",
+    "encoding_fault",
     "explain",
     "is_compatible",
     "migrate",

@@ -17,7 +17,7 @@ from commonhold.migrations.connections import Connection
 from commonhold.migrations.grants import grant_serving_role
 from commonhold.migrations.scripts import MIGRATIONS, Migration, in_schema
 from commonhold.migrations.search_index import ensure_search_index
-from commonhold.migrations.state import SchemaState, explain, is_compatible
+from commonhold.migrations.state import SchemaState, encoding_fault, explain, is_compatible
 
 Report = Callable[[str], None]
 
@@ -78,8 +78,9 @@ async def migrate(
     """Apply the steps that are missing, then the optional parts, then the grants.
 
     A database at a newer compatible version is left alone. Raises MigrationError when the
-    schema holds tables of others, a step's file changed after it ran, a step would shut
-    out the running release without `allow_downtime`, or the database refuses.
+    database is not in UTF-8, the schema holds tables of others, a step's file changed after it
+    ran, a step would shut out the running release without `allow_downtime`, or the database
+    refuses.
     """
     check_schema_name(schema)
     say = report or _silent
@@ -110,6 +111,9 @@ async def _run(
     allow_downtime: bool,
     say: Report,
 ) -> MigrationReport:
+    fault = encoding_fault(await conn.fetchval("SHOW server_encoding"))
+    if fault is not None:
+        raise MigrationError(fault)
     found = await read_state(conn, schema=schema)
     applied: list[str] = []
     if found is None:

@@ -21,6 +21,16 @@ def is_compatible(state: SchemaState | None) -> bool:
     )
 
 
+def encoding_fault(encoding: str) -> str | None:
+    """Why a database of that encoding is refused, for a log line; None for a good one."""
+    if encoding == "UTF8":
+        return None
+    return (
+        f"the database is encoded in {encoding}, which cannot hold every text:"
+        " make one with ENCODING 'UTF8'"
+    )
+
+
 def explain(state: SchemaState | None, *, schema: str) -> str:
     """Why this release does not run on that state, and what to do, for a log line."""
     if state is None:

@@ -41,6 +41,7 @@ KNOWN_NAMES = frozenset(
         "COMMONHOLD_MODEL_URL",
         "COMMONHOLD_POOL_SIZE",
         "COMMONHOLD_POOL_WAIT_SECONDS",
+        "COMMONHOLD_REVISION",
         "COMMONHOLD_ROOT",
         "COMMONHOLD_SCHEMA",
         "COMMONHOLD_SERVE_TOKEN_PREVIOUS",
@@ -205,6 +206,13 @@ def seconds(least: float, most: float) -> Callable[[str], float]:
         return float(text)
 
     return parse
+
+
+def revision(text: str) -> str:
+    """The name of a state of the source, as a label of a metric can show it."""
+    if re.fullmatch(r"[\x21-\x7e]{1,80}", text) is None:
+        raise ValueError("must be 1 to 80 visible ASCII characters")
+    return text
 
 
 def one_of(*choices: str) -> Callable[[str], str]:

@@ -4,6 +4,7 @@ The key's row, the mutation and the remembered answer are one transaction. What 
 remembered holds no content: a replay reads the version or the turn it names, as it is now.
 """
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
@@ -23,6 +24,8 @@ from commonhold.migrations.connections import Connection
 from commonhold.migrations.timeouts import milliseconds
 
 _SWEEP_BATCH = 500
+# In characters, of up to four bytes each.
+_LONGEST_CLIENT = 512
 
 T = TypeVar("T")
 
@@ -114,7 +117,7 @@ class Keys:
             except _ExpiredKeyError as found:
                 # In a transaction of its own: an erasure takes keys after heads, so nobody
                 # may wait for a head with a key in hand that others can see.
-                await conn.execute(self._sql.delete_key, key.client, key.value, found.expired)
+                await conn.execute(self._sql.delete_key, *_place(key), found.expired)
 
     async def _try(
         self,
@@ -149,13 +152,11 @@ class Keys:
         expired = now - KEY_LIFETIME
         place = (subject.scope, subject.path, subject.conversation_id)
         while True:
-            claimed = await conn.fetchval(
-                self._sql.insert_key, key.client, key.value, digest, now, *place
-            )
+            claimed = await conn.fetchval(self._sql.insert_key, *_place(key), digest, now, *place)
             if claimed is not None:
                 return None
             # A statement that waited for the key does not see it: read it in a new one.
-            row = await conn.fetchrow(self._sql.select_key, key.client, key.value)
+            row = await conn.fetchrow(self._sql.select_key, *_place(key))
             if row is not None:
                 if row["created_at"] < expired:
                     raise _ExpiredKeyError(expired)
@@ -164,7 +165,7 @@ class Keys:
     async def _remember(self, conn: Connection, key: IdempotencyKey, answer: Answer) -> None:
         turn = answer.turn if isinstance(answer, TurnAnswer) else None
         await conn.execute(
-            self._sql.store_answer, key.client, key.value, _encoder.encode(answer).decode(), turn
+            self._sql.store_answer, *_place(key), _encoder.encode(answer).decode(), turn
         )
 
     async def _replay(self, conn: Connection, answer: Answer) -> Any:
@@ -189,6 +190,17 @@ class Keys:
             redacted=version.redacted,
             extra=answer.extra,
         )
+
+
+def _place(key: IdempotencyKey) -> tuple[str, str]:
+    """The key's columns. A long client goes by its digest: an index row has 2,700 bytes.
+
+    No actor has `=`, so the digest is no other's name.
+    """
+    client = key.client
+    if len(client) > _LONGEST_CLIENT:
+        client = f"sha256={hashlib.sha256(client.encode()).hexdigest()}"
+    return client, key.value
 
 
 def _same_request(row: asyncpg.Record, *, digest: bytes, operation: str) -> Answer:

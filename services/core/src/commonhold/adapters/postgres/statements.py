@@ -87,6 +87,7 @@ class KeyStatements(msgspec.Struct, frozen=True, kw_only=True):
     sweep_keys: str
     find_schema_state: str
     select_schema_state: str
+    select_encoding: str
     list_missing_timeouts: str
 
 

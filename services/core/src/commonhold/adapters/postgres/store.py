@@ -299,6 +299,11 @@ class PostgresStore(PostgresMutations):
             row = await conn.fetchrow(self._sql.keys.select_schema_state)
         return None if row is None else SchemaState(row["version"], row["compatible_from"])
 
+    async def encoding(self) -> str:
+        """What the database's texts are encoded in."""
+        async with self._pool.connection() as conn:
+            return str(await conn.fetchval(self._sql.keys.select_encoding))
+
     async def missing_timeouts(self) -> tuple[str, ...]:
         """The timeouts that are off: a pooler dropped them and the role does not set them."""
         async with self._pool.connection() as conn:

@@ -86,6 +86,9 @@ SELECT to_regclass('commonhold.schema_state') IS NOT NULL;
 SELECT version, compatible_from
 FROM commonhold.schema_state;
 
+-- name: select_encoding
+SELECT current_setting('server_encoding');
+
 -- name: list_missing_timeouts
 SELECT name
 FROM unnest($1::text []) AS wanted (name)
