@@ -1,5 +1,6 @@
 """The lock: every file pins by hash, agrees with the others, and covers what members declare."""
 
+import json
 import re
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def test_a_services_file_covers_what_the_service_and_the_library_declare(service
 
 def test_no_lock_that_names_its_index_is_tracked() -> None:
     assert "uv.lock" not in {path.name for path in tracked_files()}
+
+
+def test_every_package_of_node_is_pinned_by_hash_and_without_its_host() -> None:
+    lock = json.loads((ROOT / "tests/conformance/package-lock.json").read_text())
+    packages = [entry for name, entry in lock["packages"].items() if name]
+    assert packages
+    assert [entry for entry in packages if "integrity" not in entry or "resolved" in entry] == []
 
 
 def _file_of(service: str) -> Path:
