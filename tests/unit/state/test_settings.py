@@ -53,6 +53,13 @@ def test_flags_win_over_the_environment() -> None:
     assert (settings.listen, settings.schema) == (Address("0.0.0.0", 70), "one")
 
 
+@pytest.mark.parametrize("text", ["two words", "x" * 81, "caf\N{LATIN SMALL LETTER E WITH ACUTE}"])
+def test_a_revision_that_no_label_can_show_is_refused(text: str) -> None:
+    assert load_settings([], {**GOOD, "COMMONHOLD_REVISION": "abc-dirty"}).revision == "abc-dirty"
+    told = refusal([], {**GOOD, "COMMONHOLD_REVISION": text})
+    assert told == "COMMONHOLD_REVISION must be 1 to 80 visible ASCII characters"
+
+
 @pytest.mark.parametrize("port", ["0", "65536", "x", "-1", ""])
 def test_a_port_out_of_range_is_refused(port: str) -> None:
     assert refusal([f"--port={port}"], GOOD).startswith("--port must be a whole number from 1")

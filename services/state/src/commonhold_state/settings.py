@@ -17,9 +17,9 @@ from commonhold.ops.settings import (
     one_of,
     port,
     read_settings,
-    revision,
     schema_name,
     seconds,
+    source_revision,
     whole_number,
 )
 from commonhold_state.tokens import TokenEntry, parse_token_table
@@ -111,7 +111,9 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
     revision: Annotated[
         str,
         Setting(
-            "COMMONHOLD_REVISION", revision, "what was built, as commonhold_build_info shows it"
+            "COMMONHOLD_REVISION",
+            source_revision,
+            "what was built, as commonhold_build_info shows it",
         ),
     ] = "unknown"
     log_level: Annotated[

@@ -208,7 +208,7 @@ def seconds(least: float, most: float) -> Callable[[str], float]:
     return parse
 
 
-def revision(text: str) -> str:
+def source_revision(text: str) -> str:
     """The name of a state of the source, as a label of a metric can show it."""
     if re.fullmatch(r"[\x21-\x7e]{1,80}", text) is None:
         raise ValueError("must be 1 to 80 visible ASCII characters")
