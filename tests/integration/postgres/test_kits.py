@@ -6,6 +6,7 @@ import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.conformance import (
+    ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
     ErasureContract,
@@ -109,6 +110,18 @@ class TestErasureOnOneConnection(SingleConnection, ErasureContract):
 
 
 class TestErasureBehindPooler(BehindPooler, ErasureContract):
+    pass
+
+
+class TestConditional(Direct, ConditionalContract):
+    pass
+
+
+class TestConditionalOnOneConnection(SingleConnection, ConditionalContract):
+    pass
+
+
+class TestConditionalBehindPooler(BehindPooler, ConditionalContract):
     pass
 
 

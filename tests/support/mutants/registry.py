@@ -10,6 +10,7 @@ from commonhold.conformance import ControlledClock, TickingClock
 
 MEMORY = "MemoryStoreContract"
 CONVERSATIONS = "ConversationStoreContract"
+CONDITIONS = "ConditionalContract"
 FENCES = "SearchWithinContract"
 ERASURE = "ErasureContract"
 PAGES = "PageableContract"

@@ -10,6 +10,7 @@ from commonhold.contract import (
 )
 from commonhold.contract.clock import read_clock
 from tests.support.mutants.registry import (
+    CONDITIONS,
     CONVERSATIONS,
     ERASURE,
     FENCES,
@@ -66,6 +67,7 @@ class StartsCluttered(InMemoryStore):
 )
 @breaks(KEYS, "a_refused_restore_leaves_the_key_free", "the_store_is_guarded")
 @breaks(FENCES, "the_store_searches_within_prefixes")
+@breaks(CONDITIONS, "the_store_is_conditional")
 class LacksMethods(InMemoryStore):
     supports_optimistic_concurrency = "yes"  # type: ignore[assignment]  # the fault
     redactions = None  # type: ignore[assignment]  # the fault
@@ -74,6 +76,7 @@ class LacksMethods(InMemoryStore):
     redactions_page = None  # type: ignore[assignment]  # the fault
     conversations = None  # type: ignore[assignment]  # the fault
     guarded = None  # type: ignore[assignment]  # the fault
+    rename_if = None  # type: ignore[assignment]  # the fault
     search_turns_within = None  # type: ignore[assignment]  # the fault
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import (
+    ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
     ErasureContract,
@@ -49,6 +50,10 @@ class TestSearchWithinOnEqualStamps(InMemorySubject, SearchWithinContract):
 
 
 class TestErasure(InMemorySubject, ErasureContract):
+    pass
+
+
+class TestConditions(InMemorySubject, ConditionalContract):
     pass
 
 

@@ -9,11 +9,20 @@ import pytest
 
 from commonhold import conformance
 from commonhold.conformance import ControlledClock
-from tests.support.mutants import bent, calls, conversations, fences, memory, protocols, wholesale
+from tests.support.mutants import (
+    bent,
+    calls,
+    conditions,
+    conversations,
+    fences,
+    memory,
+    protocols,
+    wholesale,
+)
 from tests.support.mutants.registry import MUTANTS, Mutant
 from tests.support.planting import PlantsInMemory
 
-assert all((bent, calls, conversations, fences, memory, protocols, wholesale)), (
+assert all((bent, calls, conditions, conversations, fences, memory, protocols, wholesale)), (
     "each module registers its mutants"
 )
 

@@ -9,10 +9,19 @@ from pathlib import Path
 import pytest
 
 from commonhold import conformance
-from tests.support.mutants import bent, calls, conversations, fences, memory, protocols, wholesale
+from tests.support.mutants import (
+    bent,
+    calls,
+    conditions,
+    conversations,
+    fences,
+    memory,
+    protocols,
+    wholesale,
+)
 from tests.support.mutants.registry import MUTANTS
 
-MODULES = (bent, calls, conversations, fences, memory, protocols, wholesale)
+MODULES = (bent, calls, conditions, conversations, fences, memory, protocols, wholesale)
 ROOT = Path(__file__).parents[4]
 RUN = Path(__file__).with_name("mutant_kits.py").relative_to(ROOT)
 EXPECTED = [(name, test) for name, mutant in MUTANTS.items() for test in mutant.seen_by]

@@ -5,6 +5,7 @@ kit whole or not at all: there is no flag to leave a test out.
 """
 
 from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
+from commonhold.conformance.conditions import ConditionalContract
 from commonhold.conformance.conversation import ConversationStoreContract
 from commonhold.conformance.erasure import ErasureContract
 from commonhold.conformance.guarding import GuardedContract
@@ -16,6 +17,7 @@ from commonhold.conformance.search_within import SearchWithinContract
 
 __all__ = [
     "BackwardsClock",
+    "ConditionalContract",
     "ControlledClock",
     "ConversationStoreContract",
     "ErasureContract",

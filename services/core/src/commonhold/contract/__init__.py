@@ -59,6 +59,7 @@ from commonhold.contract.messages import (
 from commonhold.contract.paging import Page
 from commonhold.contract.search import fold, matches, query_terms, turn_text
 from commonhold.contract.stores import (
+    Conditional,
     ConversationMutations,
     ConversationStore,
     Erasable,
@@ -72,6 +73,7 @@ from commonhold.contract.stores import (
     Pageable,
     Portable,
     SearchableWithin,
+    Witness,
 )
 from commonhold.contract.turns import (
     ConversationArchive,
@@ -86,6 +88,7 @@ __all__ = [
     "Clock",
     "CommonholdError",
     "CompactionBlock",
+    "Conditional",
     "ConfigurationError",
     "ContentBlock",
     "ConversationArchive",
@@ -135,6 +138,7 @@ __all__ = [
     "SystemClock",
     "TextBlock",
     "ToolCall",
+    "Witness",
     "check_actor",
     "check_conversation_id",
     "check_path",

@@ -7,7 +7,7 @@ only from an injected clock.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
@@ -28,6 +28,9 @@ from commonhold.contract.turns import (
     ConversationRedaction,
     ConversationTurn,
 )
+
+# A path, and the version at which it must be live.
+Witness: TypeAlias = tuple[str, int]
 
 
 @runtime_checkable
@@ -279,6 +282,42 @@ class Erasable(Protocol):
 
 
 @runtime_checkable
+class Conditional(Protocol):
+    """Deletion and renaming by version (docs/reference/stores.md, section 15).
+
+    Whatever does not stand when the locks are held is a MemoryConflictError that names
+    its path (`version_mismatch` or `document_absent`), and nothing changes. So it is with
+    the document itself and with each of `witnesses`, other documents of the scope with
+    the version at which they must be live: a copy goes only while the one it copies stands.
+    """
+
+    async def delete_if(
+        self,
+        scope: str,
+        path: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> int:
+        """Delete exactly that version; the number of the `deleted` row."""
+        ...
+
+    async def rename_if(
+        self,
+        scope: str,
+        src: str,
+        dst: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> MemoryDocument:
+        """Rename exactly that version of `src`; a live `dst` is a `destination_exists`."""
+        ...
+
+
+@runtime_checkable
 class MemoryMutations(Protocol):
     """The memory methods that change something, as a guarded view offers them."""
 
@@ -345,6 +384,7 @@ class Guarded(Protocol):
         same key and digest changes nothing and answers from the rows the first one made,
         as they are now. Another digest raises ValueError (`KEY_REUSED`); a refusal is not
         remembered. While the first call still runs, the second waits for it, and raises
-        StoreUnavailableError when that takes too long.
+        StoreUnavailableError when that takes too long. The view of a Conditional store
+        is Conditional.
         """
         ...

@@ -1,7 +1,7 @@
 """The memory seam in dicts, without a single await: a call is atomic on its event loop."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -27,6 +27,7 @@ from commonhold.contract.documents import (
 )
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
 from commonhold.contract.ids import check_path, check_scope
+from commonhold.contract.stores import Witness
 from commonhold.contract.text import has_lone_surrogate, require_storable
 
 
@@ -161,6 +162,44 @@ class Documents:
         target.put(moved)
         return _isolated(moved)
 
+    def delete_if(
+        self,
+        scope: str,
+        path: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness],
+        actor: str | None,
+    ) -> int:
+        check_scope(scope)
+        for name in (path, *(witness for witness, _ in witnesses)):
+            check_path(name)
+        _require_storable_actor(actor)
+        self._require_live(scope, path, expected_version)
+        self._require_standing(scope, witnesses)
+        self.delete(scope, path, actor=actor)
+        return self.ledgers[scope].paths[path].highest
+
+    def rename_if(
+        self,
+        scope: str,
+        src: str,
+        dst: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness],
+        actor: str | None,
+    ) -> MemoryDocument:
+        check_scope(scope)
+        for name in (src, dst, *(witness for witness, _ in witnesses)):
+            check_path(name)
+        _require_storable_actor(actor)
+        self._require_live(scope, src, expected_version)
+        if self._get_live(scope, dst) is not None:
+            raise MemoryConflictError(scope=scope, path=dst, reason="destination_exists")
+        self._require_standing(scope, witnesses)
+        return self.rename(scope, src, dst, actor=actor)
+
     def list_documents(self, scope: str, *, prefix: str) -> tuple[MemoryEntry, ...]:
         check_scope(scope)
         if has_lone_surrogate(prefix):
@@ -245,6 +284,18 @@ class Documents:
     def _get_live(self, scope: str, path: str) -> DocumentRow | None:
         ledger = self._paths(scope).get(path)
         return None if ledger is None else ledger.live
+
+    def _require_live(self, scope: str, path: str, expected_version: int) -> None:
+        row = self._get_live(scope, path)
+        live = None if row is None else readable_document(row)
+        _require_version(scope, path, live=live, expected_version=expected_version)
+
+    def _require_standing(self, scope: str, witnesses: Sequence[Witness]) -> None:
+        """Only the versions are compared: what a witness holds is not read."""
+        for path, version in witnesses:
+            row = self._get_live(scope, path)
+            live = None if row is None else row.record
+            _require_version(scope, path, live=live, expected_version=version)
 
     def _paths(self, scope: str) -> dict[str, PathLedger]:
         ledger = self.ledgers.get(scope)

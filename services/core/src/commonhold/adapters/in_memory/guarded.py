@@ -9,6 +9,7 @@ from commonhold.adapters.in_memory.documents import Documents
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.messages import Message
+from commonhold.contract.stores import Witness
 from commonhold.contract.turns import (
     ConversationArchive,
     ConversationProjection,
@@ -76,6 +77,54 @@ class GuardedView:
                 operation="rename",
                 act=lambda: self._documents.rename(scope, src, dst, actor=actor),
                 names=lambda made: _document_names(made, operation="rename", paths=(dst,)),
+                replay=self._tell_document,
+            )
+        )
+
+    async def delete_if(
+        self,
+        scope: str,
+        path: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> int:
+        return self._once(
+            Once(
+                operation="delete_if",
+                act=lambda: self._documents.delete_if(
+                    scope, path, expected_version=expected_version, witnesses=witnesses, actor=actor
+                ),
+                names=lambda number: Names(
+                    operation="delete_if", scope=scope, paths=(path,), count=number
+                ),
+                replay=lambda names: names.count,
+            )
+        )
+
+    async def rename_if(
+        self,
+        scope: str,
+        src: str,
+        dst: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> MemoryDocument:
+        return self._once(
+            Once(
+                operation="rename_if",
+                act=lambda: self._documents.rename_if(
+                    scope,
+                    src,
+                    dst,
+                    expected_version=expected_version,
+                    witnesses=witnesses,
+                    actor=actor,
+                ),
+                names=lambda made: _document_names(made, operation="rename_if", paths=(dst,)),
                 replay=self._tell_document,
             )
         )

@@ -36,6 +36,7 @@ from commonhold.contract.paging import (
     page_of,
     require_page_limit,
 )
+from commonhold.contract.stores import Witness
 from commonhold.contract.turns import (
     DEFAULT_SEARCH_LIMIT,
     DEFAULT_TRAIL_LIMIT,
@@ -85,6 +86,33 @@ class InMemoryStore:
         self, scope: str, src: str, dst: str, *, actor: str | None = None
     ) -> MemoryDocument:
         return self._documents.rename(scope, src, dst, actor=actor)
+
+    async def delete_if(
+        self,
+        scope: str,
+        path: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> int:
+        return self._documents.delete_if(
+            scope, path, expected_version=expected_version, witnesses=witnesses, actor=actor
+        )
+
+    async def rename_if(
+        self,
+        scope: str,
+        src: str,
+        dst: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> MemoryDocument:
+        return self._documents.rename_if(
+            scope, src, dst, expected_version=expected_version, witnesses=witnesses, actor=actor
+        )
 
     async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
         return self._documents.list_documents(scope, prefix=prefix)

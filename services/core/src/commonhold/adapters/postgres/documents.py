@@ -96,12 +96,18 @@ class Documents:
         return _written(row, scope=scope, path=path, content=content, actor=actor)
 
     async def delete(self, conn: Connection, scope: str, path: str, *, actor: str | None) -> bool:
+        return await self.bury(conn, scope, path, actor=actor) is not None
+
+    async def bury(
+        self, conn: Connection, scope: str, path: str, *, actor: str | None
+    ) -> int | None:
+        """Delete; the number of the `deleted` row, None when nothing was live."""
         now = read_clock(self._clock)
         row = await conn.fetchrow(self._sql.delete_document, scope, path, actor, now)
         if row is None:
-            return False
+            return None
         rows.check_memory_format(row["format"], scope=scope, path=path)
-        return True
+        return int(row["version"])
 
     async def rename(
         self, conn: Connection, scope: str, src: str, dst: str, *, actor: str | None

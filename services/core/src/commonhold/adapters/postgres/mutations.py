@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.conditions import Conditions
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.keys import Keys, Subject
 from commonhold.adapters.postgres.pool import Pool
@@ -19,6 +20,7 @@ from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
 from commonhold.contract.messages import Message
+from commonhold.contract.stores import Witness
 from commonhold.contract.text import require_storable, require_storable_tree
 from commonhold.contract.turns import (
     ConversationArchive,
@@ -65,11 +67,20 @@ class KeyedRunner:
 
 
 class PostgresMutations:
-    """`Mutations` of the contract over a runner."""
+    """`Mutations` and `Conditional` of the contract over a runner."""
 
-    def __init__(self, run: Runner, *, documents: Documents, turns: Turns, units: Units) -> None:
+    def __init__(
+        self,
+        run: Runner,
+        *,
+        documents: Documents,
+        conditions: Conditions,
+        turns: Turns,
+        units: Units,
+    ) -> None:
         self._run = run
         self._documents = documents
+        self._conditions = conditions
         self._turns = turns
         self._units = units
 
@@ -112,6 +123,56 @@ class PostgresMutations:
         return await self._run(
             Subject(operation="rename", scope=scope, path=dst),
             lambda conn: self._documents.rename(conn, scope, src, dst, actor=actor),
+        )
+
+    async def delete_if(
+        self,
+        scope: str,
+        path: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> int:
+        check_scope(scope)
+        _check_paths(path, witnesses=witnesses)
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="delete_if", scope=scope, path=path),
+            lambda conn: self._conditions.delete(
+                conn,
+                scope,
+                path,
+                expected_version=expected_version,
+                witnesses=witnesses,
+                actor=actor,
+            ),
+        )
+
+    async def rename_if(
+        self,
+        scope: str,
+        src: str,
+        dst: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> MemoryDocument:
+        check_scope(scope)
+        _check_paths(src, dst, witnesses=witnesses)
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="rename_if", scope=scope, path=dst),
+            lambda conn: self._conditions.rename(
+                conn,
+                scope,
+                src,
+                dst,
+                expected_version=expected_version,
+                witnesses=witnesses,
+                actor=actor,
+            ),
         )
 
     async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
@@ -187,6 +248,11 @@ class PostgresMutations:
             Subject(operation="restore_conversation", conversation_id=archive.conversation_id),
             lambda conn: self._units.restore_conversation(conn, landed),
         )
+
+
+def _check_paths(*paths: str, witnesses: Sequence[Witness]) -> None:
+    for path in (*paths, *(witness for witness, _ in witnesses)):
+        check_path(path)
 
 
 def _check_actor_text(actor: str | None) -> None:

@@ -27,6 +27,7 @@ class DocumentStatements(msgspec.Struct, frozen=True, kw_only=True):
     lock_scope: str
     claim_heads: str
     lock_heads: str
+    lock_versions: str
     bury_head: str
     revive_head: str
     insert_version: str

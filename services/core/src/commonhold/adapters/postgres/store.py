@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.conditions import Conditions
 from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.keys import Keys
@@ -70,7 +71,13 @@ class PostgresStore(PostgresMutations):
         documents = Documents(sql.documents, sql.keys, clock)
         turns = Turns(sql.turns, sql.keys, clock)
         units = Units(sql.documents, sql.turns)
-        super().__init__(DirectRunner(pool), documents=documents, turns=turns, units=units)
+        super().__init__(
+            DirectRunner(pool),
+            documents=documents,
+            conditions=Conditions(sql.documents, documents),
+            turns=turns,
+            units=units,
+        )
         self._pool = pool
         self._sql = sql
         self._pages = Pages(documents)
@@ -282,6 +289,7 @@ class PostgresStore(PostgresMutations):
         return PostgresMutations(
             KeyedRunner(self._pool, self._keys, key=key, digest=digest),
             documents=self._documents,
+            conditions=self._conditions,
             turns=self._turns,
             units=self._units,
         )

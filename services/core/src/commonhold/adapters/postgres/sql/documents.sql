@@ -156,6 +156,13 @@ WHERE scope = $1 AND path = ANY($2::text [])
 ORDER BY path
 FOR UPDATE;
 
+-- name: lock_versions
+SELECT path, version, is_live, format
+FROM commonhold.documents
+WHERE scope = $1 AND path = ANY($2::text [])
+ORDER BY path
+FOR UPDATE;
+
 -- name: bury_head
 UPDATE commonhold.documents SET
     content = '',
