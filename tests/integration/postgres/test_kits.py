@@ -9,6 +9,7 @@ from commonhold.conformance import (
     ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
+    DigestibleContract,
     ErasureContract,
     FrozenClock,
     GuardedContract,
@@ -158,4 +159,16 @@ class TestGuardedOnOneConnection(SingleConnection, GuardedContract):
 
 
 class TestGuardedBehindPooler(BehindPooler, GuardedContract):
+    pass
+
+
+class TestDigests(Direct, DigestibleContract):
+    pass
+
+
+class TestDigestsOnOneConnection(SingleConnection, DigestibleContract):
+    pass
+
+
+class TestDigestsBehindPooler(BehindPooler, DigestibleContract):
     pass

@@ -12,6 +12,7 @@ from commonhold.contract.clock import read_clock
 from tests.support.mutants.registry import (
     CONDITIONS,
     CONVERSATIONS,
+    DIGESTS,
     ERASURE,
     FENCES,
     KEYS,
@@ -68,6 +69,7 @@ class StartsCluttered(InMemoryStore):
 @breaks(KEYS, "a_refused_restore_leaves_the_key_free", "the_store_is_guarded")
 @breaks(FENCES, "the_store_searches_within_prefixes")
 @breaks(CONDITIONS, "the_store_is_conditional")
+@breaks(DIGESTS, "the_store_digests")
 class LacksMethods(InMemoryStore):
     supports_optimistic_concurrency = "yes"  # type: ignore[assignment]  # the fault
     redactions = None  # type: ignore[assignment]  # the fault
@@ -78,6 +80,7 @@ class LacksMethods(InMemoryStore):
     guarded = None  # type: ignore[assignment]  # the fault
     rename_if = None  # type: ignore[assignment]  # the fault
     search_turns_within = None  # type: ignore[assignment]  # the fault
+    digest_documents_page = None  # type: ignore[assignment]  # the fault
 
 
 class _HighestReading:

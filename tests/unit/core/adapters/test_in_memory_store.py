@@ -7,6 +7,7 @@ from commonhold.conformance import (
     ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
+    DigestibleContract,
     ErasureContract,
     FrozenClock,
     GuardedContract,
@@ -66,4 +67,8 @@ class TestPortability(InMemorySubject, PortableContract):
 
 
 class TestKeys(InMemorySubject, GuardedContract):
+    pass
+
+
+class TestDigests(InMemorySubject, DigestibleContract):
     pass

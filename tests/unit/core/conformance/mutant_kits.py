@@ -14,6 +14,7 @@ from tests.support.mutants import (
     calls,
     conditions,
     conversations,
+    digests,
     fences,
     memory,
     protocols,
@@ -22,9 +23,8 @@ from tests.support.mutants import (
 from tests.support.mutants.registry import MUTANTS, Mutant
 from tests.support.planting import PlantsInMemory
 
-assert all((bent, calls, conditions, conversations, fences, memory, protocols, wholesale)), (
-    "each module registers its mutants"
-)
+MODULES = (bent, calls, conditions, conversations, digests, fences, memory, protocols, wholesale)
+assert all(MODULES), "each module registers its mutants"
 
 
 def _kit_over(name: str, mutant: Mutant) -> type:

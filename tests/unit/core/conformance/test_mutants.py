@@ -14,6 +14,7 @@ from tests.support.mutants import (
     calls,
     conditions,
     conversations,
+    digests,
     fences,
     memory,
     protocols,
@@ -21,7 +22,7 @@ from tests.support.mutants import (
 )
 from tests.support.mutants.registry import MUTANTS
 
-MODULES = (bent, calls, conditions, conversations, fences, memory, protocols, wholesale)
+MODULES = (bent, calls, conditions, conversations, digests, fences, memory, protocols, wholesale)
 ROOT = Path(__file__).parents[4]
 RUN = Path(__file__).with_name("mutant_kits.py").relative_to(ROOT)
 EXPECTED = [(name, test) for name, mutant in MUTANTS.items() for test in mutant.seen_by]

@@ -7,6 +7,7 @@ kit whole or not at all: there is no flag to leave a test out.
 from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
 from commonhold.conformance.conditions import ConditionalContract
 from commonhold.conformance.conversation import ConversationStoreContract
+from commonhold.conformance.digests import DigestibleContract
 from commonhold.conformance.erasure import ErasureContract
 from commonhold.conformance.guarding import GuardedContract
 from commonhold.conformance.memory import MemoryStoreContract
@@ -20,6 +21,7 @@ __all__ = [
     "ConditionalContract",
     "ControlledClock",
     "ConversationStoreContract",
+    "DigestibleContract",
     "ErasureContract",
     "FrozenClock",
     "GuardedContract",

@@ -6,6 +6,7 @@ msgspec, and nothing else of the project.
 
 from commonhold.contract.clock import Clock, SystemClock, format_timestamp, parse_timestamp
 from commonhold.contract.documents import (
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -62,6 +63,7 @@ from commonhold.contract.stores import (
     Conditional,
     ConversationMutations,
     ConversationStore,
+    Digestible,
     Erasable,
     Guarded,
     MemoryEditor,
@@ -102,6 +104,7 @@ __all__ = [
     "ConversationStore",
     "ConversationStoreError",
     "ConversationTurn",
+    "Digestible",
     "DocumentBlock",
     "DocumentNotFoundError",
     "DocumentPath",
@@ -111,6 +114,7 @@ __all__ = [
     "IdempotencyKey",
     "ImageBlock",
     "MemoryConflictError",
+    "MemoryDigest",
     "MemoryDocument",
     "MemoryEditor",
     "MemoryEntry",

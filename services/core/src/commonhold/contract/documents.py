@@ -37,6 +37,22 @@ class MemoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     redacted: bool = False
 
 
+class MemoryDigest(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of a listing with what its content is like, but without it.
+
+    `digest` is the SHA-256 of the content in UTF-8. `is_blank` holds for nothing but
+    white space, which is what Python's `str.strip` takes away.
+    """
+
+    path: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    redacted: bool
+    is_blank: bool
+    digest: bytes
+
+
 class MemoryVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the ledger, with full content. Redaction blanks rows and is never an action."""
 

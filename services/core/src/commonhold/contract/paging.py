@@ -10,7 +10,7 @@ import msgspec
 
 PAGE_SIZE = 500
 
-CursorTag: TypeAlias = Literal["list", "versions", "history", "trail"]
+CursorTag: TypeAlias = Literal["list", "digests", "versions", "history", "trail"]
 
 T = TypeVar("T")
 
@@ -24,6 +24,12 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 class ListPosition(
     msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="list"
+):
+    path: str
+
+
+class DigestsPosition(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="digests"
 ):
     path: str
 
@@ -51,7 +57,9 @@ class TrailPosition(
     row: int
 
 
-Position = TypeVar("Position", ListPosition, VersionsPosition, HistoryPosition, TrailPosition)
+Position = TypeVar(
+    "Position", ListPosition, DigestsPosition, VersionsPosition, HistoryPosition, TrailPosition
+)
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 _LARGEST = 2**63 - 1

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -223,6 +224,20 @@ class Pageable(Protocol):
         cursor: str | None = None,
         limit: int,
     ) -> Page[MemoryRedaction]: ...
+
+
+@runtime_checkable
+class Digestible(Protocol):
+    """Documents by digest (docs/reference/stores.md, section 16)."""
+
+    async def digest_documents_page(
+        self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
+    ) -> Page[MemoryDigest]:
+        """As `list_documents_page`, with a digest of each content instead of the content.
+
+        Whoever compares many documents need not have them sent.
+        """
+        ...
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from commonhold.adapters.in_memory.rows import (
     DocumentRow,
     RedactionRow,
     VersionRow,
+    digest_of,
     readable_document,
     readable_entry,
     readable_version,
@@ -18,6 +19,7 @@ from commonhold.adapters.in_memory.rows import (
 from commonhold.contract.archives import landed_scope
 from commonhold.contract.clock import Clock, read_clock, require_aware
 from commonhold.contract.documents import (
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -210,6 +212,13 @@ class Documents:
             for path in sorted(paths)
             if path.startswith(prefix) and (live := paths[path].live) is not None
         )
+
+    def digests(self, scope: str, *, prefix: str) -> Iterator[MemoryDigest]:
+        """By path; the content of a row is looked at only when the caller reaches it."""
+        entries = self.list_documents(scope, prefix=prefix)
+        paths = self._paths(scope)
+        found = (live.record for entry in entries if (live := paths[entry.path].live) is not None)
+        return (digest_of(document) for document in found)
 
     def versions(self, scope: str, path: str) -> Iterator[MemoryVersion]:
         """Newest first; a row is judged only when the caller reaches it."""

@@ -1,11 +1,13 @@
 """Rows as the in-memory store keeps them: each declares its format, as any substrate's do."""
 
+import hashlib
 from datetime import datetime
 
 import msgspec
 
 from commonhold.contract.documents import (
     MEMORY_FORMAT,
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -95,6 +97,18 @@ def readable_entry(row: DocumentRow) -> MemoryEntry:
         created_at=record.created_at,
         updated_at=record.updated_at,
         redacted=record.redacted,
+    )
+
+
+def digest_of(document: MemoryDocument) -> MemoryDigest:
+    return MemoryDigest(
+        path=document.path,
+        version=document.version,
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+        redacted=document.redacted,
+        is_blank=not document.content.strip(),
+        digest=hashlib.sha256(document.content.encode()).digest(),
     )
 
 

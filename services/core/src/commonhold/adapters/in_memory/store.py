@@ -18,6 +18,7 @@ from commonhold.adapters.in_memory.windows import (
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -27,6 +28,7 @@ from commonhold.contract.documents import (
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.messages import Message
 from commonhold.contract.paging import (
+    DigestsPosition,
     HistoryPosition,
     ListPosition,
     Page,
@@ -147,6 +149,19 @@ class InMemoryStore:
             take(rows, limit=limit + 1),
             limit=limit,
             position=lambda entry: ListPosition(path=entry.path),
+        )
+
+    async def digest_documents_page(
+        self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
+    ) -> Page[MemoryDigest]:
+        digests = self._documents.digests(scope, prefix=prefix)
+        require_page_limit(limit)
+        after = "" if cursor is None else decode_cursor(cursor, DigestsPosition).path
+        rows = (digest for digest in digests if digest.path > after)
+        return page_of(
+            take(rows, limit=limit + 1),
+            limit=limit,
+            position=lambda digest: DigestsPosition(path=digest.path),
         )
 
     async def versions_page(

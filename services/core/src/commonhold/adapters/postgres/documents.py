@@ -20,6 +20,7 @@ from commonhold.adapters.postgres.connections import (
 from commonhold.adapters.postgres.statements import DocumentStatements, KeyStatements
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.documents import (
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -28,6 +29,9 @@ from commonhold.contract.documents import (
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
 from commonhold.contract.text import NUL
 from commonhold.migrations.connections import Connection
+
+# What str.strip takes away; the database has another idea of white space.
+WHITE_SPACE = "".join(chr(point) for point in range(0x3001) if chr(point).isspace() and point)
 
 
 class Documents:
@@ -209,6 +213,17 @@ class Documents:
             self._sql.list_documents, scope, after, prefix, prefix + AFTER_ANY, limit
         )
         return [rows.entry(row, scope=scope) for row in found]
+
+    async def digest_documents(
+        self, conn: Connection, scope: str, *, prefix: str, after: str, limit: int
+    ) -> list[MemoryDigest]:
+        if NUL in prefix:
+            return []
+        found = await conn.fetch(
+            self._sql.digest_documents,
+            *(scope, after, prefix, prefix + AFTER_ANY, limit, WHITE_SPACE),
+        )
+        return [rows.digest(row, scope=scope) for row in found]
 
     async def versions(
         self,

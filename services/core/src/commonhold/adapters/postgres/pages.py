@@ -7,8 +7,9 @@ import msgspec
 
 from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.adapters.postgres.documents import Documents
-from commonhold.contract.documents import MemoryEntry, MemoryRedaction, MemoryVersion
+from commonhold.contract.documents import MemoryDigest, MemoryEntry, MemoryRedaction, MemoryVersion
 from commonhold.contract.paging import (
+    DigestsPosition,
     HistoryPosition,
     ListPosition,
     Page,
@@ -38,6 +39,20 @@ class Pages:
             conn, scope, prefix=prefix, after=after.path if after else "", limit=_one_more(limit)
         )
         return page_of(found, limit=limit, position=lambda row: ListPosition(row.path))
+
+    async def digest_documents(
+        self,
+        conn: Connection,
+        scope: str,
+        *,
+        prefix: str,
+        after: DigestsPosition | None,
+        limit: int,
+    ) -> Page[MemoryDigest]:
+        found = await self._documents.digest_documents(
+            conn, scope, prefix=prefix, after=after.path if after else "", limit=_one_more(limit)
+        )
+        return page_of(found, limit=limit, position=lambda row: DigestsPosition(row.path))
 
     async def versions(
         self,

@@ -13,6 +13,7 @@ import msgspec
 
 from commonhold.contract.documents import (
     MEMORY_FORMAT,
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -57,6 +58,19 @@ def entry(row: asyncpg.Record, *, scope: str) -> MemoryEntry:
         created_at=aware(row["created_at"]),
         updated_at=aware(row["updated_at"]),
         redacted=row["redacted"],
+    )
+
+
+def digest(row: asyncpg.Record, *, scope: str) -> MemoryDigest:
+    check_memory_format(row["format"], scope=scope, path=row["path"])
+    return MemoryDigest(
+        path=row["path"],
+        version=row["version"],
+        created_at=aware(row["created_at"]),
+        updated_at=aware(row["updated_at"]),
+        redacted=row["redacted"],
+        is_blank=row["is_blank"],
+        digest=row["digest"],
     )
 
 

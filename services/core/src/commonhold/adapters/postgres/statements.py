@@ -33,6 +33,7 @@ class DocumentStatements(msgspec.Struct, frozen=True, kw_only=True):
     insert_version: str
     select_version: str
     list_documents: str
+    digest_documents: str
     list_versions: str
     list_history: str
     list_history_after: str

@@ -26,6 +26,7 @@ from commonhold.adapters.postgres.units import Units
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
+    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
@@ -34,6 +35,7 @@ from commonhold.contract.documents import (
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
 from commonhold.contract.paging import (
+    DigestsPosition,
     HistoryPosition,
     ListPosition,
     Page,
@@ -150,6 +152,18 @@ class PostgresStore(PostgresMutations):
         after = None if cursor is None else decode_cursor(cursor, ListPosition)
         async with self._pool.connection() as conn:
             return await self._pages.list_documents(
+                conn, scope, prefix=prefix, after=after, limit=bound
+            )
+
+    async def digest_documents_page(
+        self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
+    ) -> Page[MemoryDigest]:
+        check_scope(scope)
+        require_encodable(prefix, name="prefix")
+        bound = checks.page_limit(limit)
+        after = None if cursor is None else decode_cursor(cursor, DigestsPosition)
+        async with self._pool.connection() as conn:
+            return await self._pages.digest_documents(
                 conn, scope, prefix=prefix, after=after, limit=bound
             )
 

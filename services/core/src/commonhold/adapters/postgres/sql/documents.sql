@@ -211,6 +211,27 @@ WHERE scope = $1 AND is_live AND path > $2 AND path >= $3 AND path < $4
 ORDER BY path
 LIMIT $5;
 
+-- name: digest_documents
+-- The white space to strip is a parameter, since no class of Postgres is Python's; only a
+-- content that begins with some of it is looked through.
+SELECT
+    path,
+    version,
+    created_at,
+    updated_at,
+    redacted,
+    format,
+    CASE
+        WHEN content = '' THEN true
+        WHEN strpos($6, left(content, 1)) = 0 THEN false
+        ELSE ltrim(content, $6) = ''
+    END AS is_blank,
+    sha256(convert_to(content, 'UTF8')) AS digest
+FROM commonhold.documents
+WHERE scope = $1 AND is_live AND path > $2 AND path >= $3 AND path < $4
+ORDER BY path
+LIMIT $5;
+
 -- The listings of versions leave out what lies behind the row with which they pass a weight
 -- in bytes, the last parameter; `asked` counts the rows there would have been.
 
