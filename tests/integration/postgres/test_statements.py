@@ -83,6 +83,7 @@ HOT = [
     ("list_turn_redactions", "null, 20, 9999", "turn_redactions_by_time"),
     ("list_turn_redactions_of", "null, 20, 9999, '{c-7}'", "turn_redactions_by_conversation"),
     ("search_turns", f"'%sextant%', '%', '{{}}', 50, 9999, {ANYWHERE}", "turns_search"),
+    ("search_turns", f"'%sex%', '%tan%', '{{%sextant%}}', 50, 9999, {ANYWHERE}", "turns_search"),
     ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {ANYWHERE}", "turns_by_time"),
     ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {IN_ONE}", "turns_pkey"),
     ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {WITHIN_FEW}", "turns_pkey"),

@@ -59,6 +59,7 @@ class TurnStatements(msgspec.Struct, frozen=True, kw_only=True):
     select_turn: str
     select_last_turn: str
     search_turns: str
+    sample_search_texts: str
     append_projections: str
     list_projections: str
     claim_conversation: str

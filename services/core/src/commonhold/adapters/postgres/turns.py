@@ -14,6 +14,7 @@ from commonhold.adapters.postgres.connections import (
     transaction,
 )
 from commonhold.adapters.postgres.statements import KeyStatements, TurnStatements
+from commonhold.adapters.postgres.trigrams import Trigrams
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.messages import Message, encode_messages
 from commonhold.contract.search import fold, turn_text
@@ -30,16 +31,18 @@ from commonhold.migrations.connections import Connection
 ANSWER_BYTES = 64 * 1024 * 1024
 
 _ANYTHING = "%"
+_NO_FENCE = (None, None, None, None)
 _PLAN_FOR_THESE_TERMS = {"plan_cache_mode": "force_custom_plan", "jit": "off"}
 
 
 class Turns:
-    """`SQL` for one schema and the clock; no state of its own."""
+    """`SQL` for one schema, the clock, and what is known of the trigrams of the turns."""
 
     def __init__(self, sql: TurnStatements, keys: KeyStatements, clock: Clock) -> None:
         self._sql = sql
         self._keys = keys
         self._clock = clock
+        self._trigrams = Trigrams(sql.sample_search_texts)
 
     async def append(
         self,
@@ -102,16 +105,23 @@ class Turns:
         """Hits among the conversations of that name or prefix; None is no such fence."""
         if any(NUL in term for term in terms):
             return ()
+        fence = (conversations, prefixes, *_hull(prefixes))
         patterns = sorted({_containing(term) for term in terms}, key=len, reverse=True)
-        first, second, *others = [*patterns, _ANYTHING] if len(patterns) == 1 else patterns
-        # The right plan depends on the terms: the index for rare ones, the newest turns
-        # first for common ones. A plan made once for all would be wrong for one of them.
-        async with transaction(conn, settings=_PLAN_FOR_THESE_TERMS):
-            found = await conn.fetch(
-                self._sql.search_turns,
-                *(first, second, others, limit, ANSWER_BYTES),
-                *(conversations, prefixes, *_hull(prefixes)),
-            )
+        rare = (await self._trigrams.sample(conn)).parts(terms)
+        if rare is not None:
+            asked = (*map(_containing, rare), patterns)
+        else:
+            first, second, *others = [*patterns, _ANYTHING] if len(patterns) == 1 else patterns
+            asked = (first, second, others)
+        arguments = (*asked, limit, ANSWER_BYTES, *fence)
+        if rare is not None and fence == _NO_FENCE:
+            # Any plan is the one by the index, so the search needs no transaction of its own.
+            found = await conn.fetch(self._sql.search_turns, *arguments)
+        else:
+            # The right plan depends on the terms: the index for rare ones, the newest turns
+            # first for common ones. A plan made once for all would be wrong for one of them.
+            async with transaction(conn, settings=_PLAN_FOR_THESE_TERMS):
+                found = await conn.fetch(self._sql.search_turns, *arguments)
         _require_light(found, held="messages")
         return tuple(rows.turn(row) for row in found)
 

@@ -52,8 +52,9 @@ FROM commonhold.conversations
 WHERE conversation_id = $1;
 
 -- name: search_turns
--- $1 and $2 are the patterns of the two longest terms, which the trigram index intersects,
--- $3 those of the others. No term stands twice: the planner would count it twice. Where the
+-- $1 and $2 are the patterns that the trigram index intersects: two rare parts of the terms,
+-- then $3 has all the terms; or the two longest terms, then $3 has the others, since the
+-- planner would count a common one twice. Where the
 -- hits weigh more than $5 bytes in all, they come without their messages. $6 are ids, $7
 -- prefixes of ids and $8 to $9 a range that holds them all; one that is null is no fence,
 -- and vanishes from the plan, which is made for the values.
@@ -80,6 +81,17 @@ FROM (
     LIMIT $4
 ) AS hits
 ORDER BY created_at DESC, conversation_id DESC, turn DESC;
+
+-- name: sample_search_texts
+-- The beginnings of up to $1 texts, of $2 characters, from some hundred blocks of the table.
+SELECT substr(search_text, 1, $2) AS text
+FROM commonhold.turns TABLESAMPLE SYSTEM ((
+    SELECT least(100, 100 * 100.0 / greatest(c.relpages, 1))
+    FROM pg_catalog.pg_class AS c
+    WHERE c.oid = 'commonhold.turns'::regclass
+))
+WHERE NOT redacted
+LIMIT $1;
 
 -- name: append_projections
 WITH head AS (
