@@ -10,14 +10,19 @@ from tests.support.repository import ROOT, imports_by_module
 FIRST_PARTY = {"commonhold", "commonhold_state"}
 
 HOMES = {
-    "aiohttp": ("commonhold_state",),
+    "aiohttp": ("commonhold.ops.listener", "commonhold_state"),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
     "cyclopts": ("commonhold.cli.shell",),
     "msgspec": ("commonhold", "commonhold_state"),
-    "prometheus_client": ("commonhold.ops", "commonhold_state.ops_listener"),
+    "prometheus_client": ("commonhold.ops",),
     "pytest": ("commonhold.conformance",),
     "rich": ("commonhold.cli.demo",),
-    "structlog": ("commonhold.ops", "commonhold.usecases", "commonhold_state"),
+    "structlog": (
+        "commonhold.adapters.postgres.upkeep",
+        "commonhold.ops",
+        "commonhold.usecases",
+        "commonhold_state",
+    ),
     "uvloop": ("commonhold_state.__main__",),
     "yaml": ("commonhold.usecases.skill_files",),
 }

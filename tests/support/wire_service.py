@@ -9,11 +9,11 @@ from typing import Any
 from commonhold.ops.health import Health
 from commonhold.ops.metrics import Metrics
 from commonhold.ops.settings import Address
+from commonhold.ops.tokens import TokenTable, parse_token_table
 from commonhold_state.app import Limits, assemble, new_metrics
 from commonhold_state.backend import StateStore
 from commonhold_state.gates import Gates
 from commonhold_state.server import WireServer
-from commonhold_state.tokens import TokenTable, parse_token_table
 from tests.support.raw_http import Answer, RawConnection, request_bytes
 
 TOKEN = "s3cret"

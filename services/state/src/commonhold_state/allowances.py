@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
+from commonhold.ops.tokens import Client
 from commonhold_state.errors import ForbiddenError
-from commonhold_state.tokens import Client
 
 WHOLE_STORE = "the whole store"
 

@@ -8,19 +8,19 @@ import msgspec
 import structlog
 
 from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
 from commonhold.contract.errors import ConfigurationError
+from commonhold.ops.admission import Admission
 from commonhold.ops.health import Health
 from commonhold.ops.lifecycle import StopSignal, close_later, run_until_stopped
+from commonhold.ops.listener import build_ops_app, listen_ops
 from commonhold.ops.metrics import Metrics
-from commonhold_state.admission import Admission
+from commonhold.ops.tokens import TokenTable
 from commonhold_state.backend import OPERATIONS, Backend, StateStore
 from commonhold_state.bodies import PACE_GRACE_SECONDS, BodyReader
 from commonhold_state.gates import Gates
-from commonhold_state.ops_listener import build_ops_app, listen_ops
 from commonhold_state.server import WireServer
 from commonhold_state.settings import StateSettings
-from commonhold_state.tokens import TokenTable
-from commonhold_state.upkeep import SchemaWatch, sweep_forever
 
 logger = structlog.get_logger(__name__)
 

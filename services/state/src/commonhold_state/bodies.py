@@ -5,7 +5,7 @@ import asyncio
 from aiohttp import StreamReader, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from commonhold_state.admission import Lease
+from commonhold.ops.admission import Lease
 from commonhold_state.errors import BODY_LIMIT_BYTES, BODY_TOO_LARGE, RejectedError
 from commonhold_state.replies import BAD_REQUEST, CLIENT_GONE, REQUEST_TIMEOUT, UNAVAILABLE
 

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 from commonhold.contract import Mutations
 from commonhold.contract.text import require_storable
+from commonhold.ops.tokens import Client
 from commonhold.wire.parameters import optional_text
 from commonhold_state.backend import Backend
-from commonhold_state.tokens import Client
 
 T = TypeVar("T")
 

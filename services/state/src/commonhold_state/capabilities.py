@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
+from commonhold.ops.tokens import Client
 from commonhold.wire.shapes import encode
 from commonhold_state.backend import Backend
 from commonhold_state.idempotency import ADVERTISEMENT
 from commonhold_state.replies import JSON, Reply, head_of
-from commonhold_state.tokens import Client
 
 WIRE_VERSION = 6
 # The product version whose wire this is, as clients of the wire compare it.

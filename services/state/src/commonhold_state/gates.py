@@ -16,10 +16,12 @@ from commonhold.contract.errors import (
     MemoryConflictError,
     StoreUnavailableError,
 )
+from commonhold.ops.admission import Admission, Lease
 from commonhold.ops.health import Health
 from commonhold.ops.metrics import HttpMetrics, Metrics
+from commonhold.ops.request_ids import request_id_of
+from commonhold.ops.tokens import Client, TokenTable
 from commonhold_state import idempotency
-from commonhold_state.admission import Admission, Lease
 from commonhold_state.allowances import require_allowed
 from commonhold_state.backend import Backend
 from commonhold_state.bodies import NO_ROOM, TOO_SLOW, BodyReader
@@ -45,9 +47,7 @@ from commonhold_state.replies import (
     Sent,
     send,
 )
-from commonhold_state.request_ids import request_id_of
 from commonhold_state.routes import CAPABILITIES, HEALTH, LABELS, MCP, TABLE, UNKNOWN, Route
-from commonhold_state.tokens import Client, TokenTable
 
 NOT_READY = "not_ready"
 FULL = "in_flight"

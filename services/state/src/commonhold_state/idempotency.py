@@ -3,8 +3,8 @@
 import hashlib
 
 from commonhold.contract import IdempotencyKey, Mutations
+from commonhold.ops.tokens import Client
 from commonhold_state.backend import Backend
-from commonhold_state.tokens import Client
 
 HEADER = "Idempotency-Key"
 ADVERTISEMENT = b"commonhold-idempotency: 1\r\n"

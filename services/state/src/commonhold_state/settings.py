@@ -7,50 +7,32 @@ from typing import Annotated
 import msgspec
 
 from commonhold.contract.errors import ConfigurationError
-from commonhold.ops.logging import LEVELS
-from commonhold.ops.settings import (
-    Address,
-    Secret,
-    Setting,
-    address,
-    database,
-    one_of,
-    port,
-    read_settings,
-    schema_name,
-    seconds,
-    source_revision,
-    whole_number,
+from commonhold.ops.service_settings import (
+    BodyTimeoutSeconds,
+    DrainSeconds,
+    Dsn,
+    Grants,
+    InFlightBytes,
+    InFlightLimit,
+    LogFormat,
+    LogLevel,
+    PoolSize,
+    PoolWaitSeconds,
+    PreviousTokens,
+    Revision,
+    Schema,
+    StatementTimeoutSeconds,
+    Tokens,
 )
-from commonhold_state.tokens import TokenEntry, parse_token_table
-
-
-def _no_grants(_text: str) -> None:
-    raise ValueError(
-        "must be unset: this release serves no grants, and ignoring them would serve too much"
-    )
+from commonhold.ops.settings import Address, Setting, address, port, read_settings, schema_name
 
 
 class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", database, "the database")]
-    tokens: Annotated[
-        tuple[TokenEntry, ...],
-        Setting("NEOSIAN_SERVE_TOKEN", parse_token_table, "token or token table"),
-    ]
-    previous_tokens: Annotated[
-        tuple[TokenEntry, ...],
-        Setting(
-            "COMMONHOLD_SERVE_TOKEN_PREVIOUS",
-            parse_token_table,
-            "a second token table that is accepted too, for rotation",
-        ),
-    ] = ()
-    grants: Annotated[
-        None, Setting("NEOSIAN_SERVE_GRANTS", _no_grants, "reserved: must be unset or empty")
-    ] = None
-    schema: Annotated[str, Setting("COMMONHOLD_SCHEMA", schema_name, "Postgres schema")] = (
-        "commonhold"
-    )
+    dsn: Dsn
+    tokens: Tokens
+    previous_tokens: PreviousTokens = ()
+    grants: Grants = None
+    schema: Schema = "commonhold"
     listen: Annotated[
         Address, Setting("COMMONHOLD_STATE_LISTEN", address, "address of the wire")
     ] = Address("127.0.0.1", 6367)
@@ -58,75 +40,16 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
         Address,
         Setting("COMMONHOLD_STATE_OPS_LISTEN", address, "address of /livez, /readyz, /metrics"),
     ] = Address("127.0.0.1", 9367)
-    pool_size: Annotated[
-        int,
-        Setting("COMMONHOLD_POOL_SIZE", whole_number(1, 1000), "connections to the database"),
-    ] = 24
-    pool_wait_seconds: Annotated[
-        float,
-        Setting(
-            "COMMONHOLD_POOL_WAIT_SECONDS",
-            seconds(0.01, 60),
-            "longest wait for a connection, then 503",
-        ),
-    ] = 2.0
-    statement_timeout_seconds: Annotated[
-        float,
-        Setting(
-            "COMMONHOLD_STATEMENT_TIMEOUT_SECONDS",
-            seconds(0.1, 3600),
-            "longest statement, then 503; not for erasures and restores",
-        ),
-    ] = 30.0
-    in_flight_limit: Annotated[
-        int,
-        Setting(
-            "COMMONHOLD_IN_FLIGHT_LIMIT", whole_number(1, 100_000), "requests at a time, then 503"
-        ),
-    ] = 512
-    in_flight_bytes: Annotated[
-        int,
-        Setting(
-            "COMMONHOLD_IN_FLIGHT_BYTES",
-            whole_number(1),
-            "bytes of bodies over 64 KiB held at a time, then 503",
-        ),
-    ] = 268435456
-    body_timeout_seconds: Annotated[
-        float,
-        Setting(
-            "COMMONHOLD_BODY_TIMEOUT_SECONDS",
-            seconds(0.01, 3600),
-            "longest time for a body to arrive, then 408",
-        ),
-    ] = 30.0
-    drain_seconds: Annotated[
-        float,
-        Setting(
-            "COMMONHOLD_DRAIN_SECONDS",
-            seconds(0, 3600),
-            "time for running requests to finish after SIGTERM",
-        ),
-    ] = 20.0
-    revision: Annotated[
-        str,
-        Setting(
-            "COMMONHOLD_REVISION",
-            source_revision,
-            "what was built, as commonhold_build_info shows it",
-        ),
-    ] = "unknown"
-    log_level: Annotated[
-        str, Setting("COMMONHOLD_LOG_LEVEL", one_of(*LEVELS), "least severe event to log")
-    ] = "info"
-    log_format: Annotated[
-        str | None,
-        Setting(
-            "COMMONHOLD_LOG_FORMAT",
-            one_of("json", "console"),
-            "form of the log; by default console on a terminal, else json",
-        ),
-    ] = None
+    pool_size: PoolSize = 24
+    pool_wait_seconds: PoolWaitSeconds = 2.0
+    statement_timeout_seconds: StatementTimeoutSeconds = 30.0
+    in_flight_limit: InFlightLimit = 512
+    in_flight_bytes: InFlightBytes = 268435456
+    body_timeout_seconds: BodyTimeoutSeconds = 30.0
+    drain_seconds: DrainSeconds = 20.0
+    revision: Revision = "unknown"
+    log_level: LogLevel = "info"
+    log_format: LogFormat = None
 
 
 def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> StateSettings:

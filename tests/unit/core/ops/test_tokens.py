@@ -2,7 +2,7 @@
 
 import pytest
 
-from commonhold_state.tokens import Client, TokenTable, parse_token_table
+from commonhold.ops.tokens import Client, TokenTable, parse_token_table
 
 
 def only(text: str) -> tuple[str, Client]:

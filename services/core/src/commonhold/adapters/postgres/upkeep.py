@@ -1,4 +1,4 @@
-"""What a running service does beside answering: watch the schema, sweep expired keys."""
+"""What a service on Postgres does beside answering: watch the schema, sweep expired keys."""
 
 import asyncio
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""The operations listener: `/livez`, `/readyz` and `/metrics`, apart from the wire.
+"""The operations listener: `/livez`, `/readyz` and `/metrics`, apart from what a service serves.
 
 It asks nothing of the database, so it answers whatever state that is in.
 """

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
+from commonhold.adapters.postgres import upkeep
+from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
 from commonhold.contract.errors import StoreUnavailableError
 from commonhold.migrations import SCHEMA_VERSION, SchemaState
 from commonhold.ops.health import Health
-from commonhold_state import upkeep
 from commonhold_state.app import new_metrics
-from commonhold_state.upkeep import SchemaWatch, sweep_forever
 
 FITS = SchemaState(SCHEMA_VERSION, SCHEMA_VERSION)
 AWAY = StoreUnavailableError("no connection")
