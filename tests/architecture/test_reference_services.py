@@ -1,4 +1,4 @@
-"""The reference repeats facts of the state service; each is compared with its source."""
+"""The reference repeats facts of the services; each is compared with its source."""
 
 import re
 
@@ -9,6 +9,10 @@ from prometheus_client import CollectorRegistry
 from commonhold.cli.migrate import MigrateSettings
 from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
 from commonhold.ops.settings import KNOWN_NAMES, settings_of
+from commonhold_gateway.calls import OUTCOMES as TOOL_OUTCOMES
+from commonhold_gateway.calls import UNKNOWN
+from commonhold_gateway.settings import GatewaySettings
+from commonhold_gateway.tools.table import TOOLS
 from commonhold_state.gates import REJECTIONS
 from commonhold_state.routes import LABELS, ROUTES
 from commonhold_state.settings import StateSettings
@@ -16,6 +20,8 @@ from tests.support.goldens.bodies import PARAMETERS
 from tests.support.markdown import REPOSITORY, literals, reference, section, tables
 
 STATE_README = REPOSITORY / "services/state/README.md"
+GATEWAY_README = REPOSITORY / "services/gateway/README.md"
+TOOL_LABELS = (*(tool.name for tool in TOOLS), UNKNOWN)
 PARAMETER = re.compile(r"(\w+)(?: (?:str|int|list of \w+))?([!?])")
 OWN_SETTING = re.compile(r"COMMONHOLD_\w+")
 OWN_METRIC = re.compile(r"commonhold_\w+")
@@ -23,15 +29,19 @@ OWN_METRIC = re.compile(r"commonhold_\w+")
 
 class TestSettings:
     @pytest.mark.parametrize(
-        "page",
+        ("page", "record"),
         [
-            section(reference("settings.md"), "1. State service"),
-            section(STATE_README.read_text(), "Settings"),
+            (section(reference("settings.md"), "1. State service"), StateSettings),
+            (section(STATE_README.read_text(), "Settings"), StateSettings),
+            (section(reference("settings.md"), "3. MCP gateway"), GatewaySettings),
+            (section(GATEWAY_README.read_text(), "Settings"), GatewaySettings),
         ],
-        ids=["settings.md", "services/state/README.md"],
+        ids=["settings.md, 1", "state/README.md", "settings.md, 3", "gateway/README.md"],
     )
-    def test_a_table_says_what_the_record_says(self, page: str) -> None:
-        assert next(iter(tables(page))) == _settings_table(StateSettings)
+    def test_a_table_says_what_the_record_says(
+        self, page: str, record: type[msgspec.Struct]
+    ) -> None:
+        assert next(iter(tables(page))) == _settings_table(record)
 
     def test_the_table_of_the_migration_says_what_its_record_says(self) -> None:
         page = section(reference("settings.md"), "2. `commonhold migrate`")
@@ -57,6 +67,8 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
     if field.default in ((), None):
         return "unset"
     value = field.default
+    if isinstance(value, tuple):
+        return f"`{','.join(value)}`"
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
@@ -78,6 +90,8 @@ class TestMetrics:
         [
             ("reason of `commonhold_rejected_total`", REJECTIONS),
             ("outcome", OUTCOMES),
+            ("tool", TOOL_LABELS),
+            ("outcome of `commonhold_tool_calls_total`", TOOL_OUTCOMES),
         ],
     )
     def test_the_values_of_a_label_are_listed(self, label: str, values: tuple[str, ...]) -> None:
@@ -95,6 +109,7 @@ def _registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     http = metrics.http(service="state", routes=LABELS, reasons=REJECTIONS)
     http.answered("/health", 200, started=0.0)
     metrics.operations(["read"])
+    metrics.tools(TOOL_LABELS, outcomes=TOOL_OUTCOMES)
     return dict(_families(metrics.registry))
 
 
@@ -109,7 +124,7 @@ def _families(registry: CollectorRegistry) -> list[tuple[str, tuple[str, tuple[s
 
 
 def _in_order(labels: set[str]) -> list[str]:
-    order = ["service", "operation", "route", "status", "reason", "outcome", "state"]
+    order = ["service", "tool", "operation", "route", "status", "reason", "outcome", "state"]
     return sorted(labels, key=[*order, "version", "revision"].index)
 
 

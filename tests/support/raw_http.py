@@ -42,9 +42,9 @@ def request_bytes(
     body: bytes | None = None,
     length: int | None = None,
 ) -> bytes:
-    """A request with `host`, the headers given, and a `content-length` when it has a body."""
-    lines = [f"{method} {target} HTTP/1.1", "host: test"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    """A request with the headers given, a `host`, and a `content-length` when it has a body."""
+    lines = [f"{method} {target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in {"host": "test", **(headers or {})}.items()]
     if body is not None or length is not None:
         lines.append(f"content-length: {len(body or b'') if length is None else length}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8") + (body or b"")
@@ -102,8 +102,18 @@ class RawConnection:
             headers = tuple(_header(line) for line in lines)
             length = next((int(v) for k, v in headers if k.lower() == "content-length"), 0)
             bodiless = is_head or int(status) < 200
-            body = b"" if bodiless else await self._reader.readexactly(length)
+            if not bodiless and ("transfer-encoding", "chunked") in headers:
+                body = await self._read_chunks()
+            else:
+                body = b"" if bodiless else await self._reader.readexactly(length)
         return Answer(int(status), reason, headers, body)
+
+    async def _read_chunks(self) -> bytes:
+        body = b""
+        while size := int(await self._reader.readuntil(b"\r\n"), 16):
+            body += (await self._reader.readexactly(size + 2))[:-2]
+        await self._reader.readexactly(2)
+        return body
 
     async def read_line(self) -> bytes:
         async with asyncio.timeout(PATIENCE_SECONDS):

@@ -126,6 +126,11 @@ class Metrics:
         self._collect(http.families)
         return http
 
+    def tools(self, names: Iterable[str], *, outcomes: Iterable[str]) -> "ToolMetrics":
+        tools = ToolMetrics(names, outcomes=outcomes)
+        self._collect(tools.families)
+        return tools
+
     def render(self) -> bytes:
         return generate_latest(self.registry)
 
@@ -201,6 +206,36 @@ class HttpMetrics:
         for (route, status), count in self._answered.items():
             family.add_metric([self._service, route, str(status)], count)
         return family
+
+
+class ToolMetrics:
+    """Tool calls, by tool and outcome; an unknown one of either is a KeyError."""
+
+    def __init__(self, names: Iterable[str], *, outcomes: Iterable[str]) -> None:
+        kinds = tuple(outcomes)
+        self._durations = {name: Durations() for name in names}
+        self._calls = {(name, kind): 0 for name in self._durations for kind in kinds}
+
+    def called(self, tool: str, outcome: str, *, started: float) -> None:
+        """Count one call; `started` is a reading of `perf_counter`."""
+        self._durations[tool].observe(perf_counter() - started)
+        self._calls[tool, outcome] += 1
+
+    def families(self) -> Iterator[Metric]:
+        calls = CounterMetricFamily(
+            "commonhold_tool_calls_total", "Tool calls answered.", labels=["tool", "outcome"]
+        )
+        for labels, count in self._calls.items():
+            calls.add_metric(labels, count)
+        yield calls
+        durations = HistogramMetricFamily(
+            "commonhold_tool_call_duration_seconds",
+            "From the arguments of a tool call to its result.",
+            labels=["tool"],
+        )
+        for tool, histogram in self._durations.items():
+            histogram.add_to(durations, [tool])
+        yield durations
 
 
 class OperationTimers:

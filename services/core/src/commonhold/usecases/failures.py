@@ -15,6 +15,9 @@ from commonhold.usecases.envelopes import ToolResult, fail
 
 logger = structlog.get_logger(__name__)
 
+# The code of a call that broke, whatever it was that broke.
+EXECUTION_FAILED = "tool_execution_failed"
+
 LOOK_AROUND = "View / to see what is there."
 CREATE_AGAIN = "Create it again if it is still needed."
 _LOOK_AGAIN = "It changed meanwhile: view it again, then retry."
@@ -65,7 +68,7 @@ def answer_failure(tool: str, error: Exception) -> ToolResult:
     if isinstance(error, CommonholdError) and _is_told(error):
         return fail(f"[{error.code}] {error.message}", hint=_hint(error))
     logger.error("tool_failed", tool=tool, exc_info=error)
-    return fail(f"Tool {tool!r} failed: internal error")
+    return fail(f"Tool {tool!r} failed: internal error", code=EXECUTION_FAILED)
 
 
 def _is_told(error: CommonholdError) -> bool:

@@ -1,0 +1,191 @@
+"""The composition root: the one module of the service that names a concrete store."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+
+import msgspec
+import structlog
+
+from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
+from commonhold.contract.errors import ConfigurationError
+from commonhold.ops.admission import Admission
+from commonhold.ops.health import Health
+from commonhold.ops.lifecycle import StopSignal, close_later, run_until_stopped
+from commonhold.ops.listener import build_ops_app, listen_ops
+from commonhold.ops.metrics import Metrics
+from commonhold.ops.tokens import TokenTable
+from commonhold_gateway.calls import OUTCOMES, UNKNOWN, ToolCalls
+from commonhold_gateway.clients import read_clients
+from commonhold_gateway.gates import Gates
+from commonhold_gateway.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, AllowedNames
+from commonhold_gateway.identities import Authenticator, Reach, TokenDoor
+from commonhold_gateway.listening import GatewayServer
+from commonhold_gateway.settings import BODY_LIMIT_BYTES, STATEFUL, GatewaySettings
+from commonhold_gateway.surface import Surface
+from commonhold_gateway.tools.table import TOOLS, ToolStore
+
+logger = structlog.get_logger(__name__)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process takes on at a time."""
+
+    requests: int = 512
+    body_bytes: int = 268435456
+    body_limit_bytes: int = BODY_LIMIT_BYTES
+    body_timeout_seconds: float = 30.0
+    call_seconds: float = 30.0
+    calls_per_client: int = 32
+
+
+DEFAULT_LIMITS = Limits()
+LOOPBACK = AllowedNames(hosts=LOOPBACK_HOSTS, origins=LOOPBACK_ORIGINS)
+
+
+class Gateway(msgspec.Struct, frozen=True, kw_only=True):
+    """The service over any store: the gates, and the surface behind them."""
+
+    gates: Gates
+    surface: Surface
+
+
+def assemble(
+    store: ToolStore,
+    *,
+    authenticator: Authenticator,
+    health: Health,
+    metrics: Metrics,
+    allowed: AllowedNames = LOOPBACK,
+    limits: Limits = DEFAULT_LIMITS,
+    is_stateful: bool = False,
+    mounts_anything: bool = True,
+) -> Gateway:
+    """Put the service together; nothing is opened."""
+    admission = Admission(request_limit=limits.requests, byte_limit=limits.body_bytes)
+    calls = ToolCalls(
+        store,
+        metrics=metrics.tools([*(tool.name for tool in TOOLS), UNKNOWN], outcomes=OUTCOMES),
+        call_seconds=limits.call_seconds,
+        calls_per_client=limits.calls_per_client,
+    )
+    surface = Surface(calls, is_stateful=is_stateful, body_limit_bytes=limits.body_limit_bytes)
+    gates = Gates(
+        surface=surface if mounts_anything else None,
+        authenticator=authenticator,
+        allowed=allowed,
+        admission=admission,
+        health=health,
+        metrics=metrics,
+        body_limit_bytes=limits.body_limit_bytes,
+        body_timeout_seconds=limits.body_timeout_seconds,
+        is_stateful=is_stateful,
+    )
+    return Gateway(gates=gates, surface=surface)
+
+
+def new_metrics(*, revision: str = "unknown") -> Metrics:
+    return Metrics(version=version("commonhold-gateway"), revision=revision)
+
+
+def reaches_of(settings: GatewaySettings) -> Mapping[str, Reach]:
+    """What each client of the token tables reaches (docs/reference/mcp.md, section 2).
+
+    The file's word counts; a client that it does not name gets the default mounts, and
+    every conversation with them, unless its token is held to prefixes.
+    """
+    clients = [entry.client for entry in (*settings.previous_tokens, *settings.tokens)]
+    named = {} if settings.clients is None else read_clients(settings.clients, tokens=clients)
+    if settings.mounts is None:
+        return named
+    default = Reach(mounts=settings.mounts)
+    free = {client.actor: default for client in clients if not client.is_constrained}
+    return {**free, **named}
+
+
+async def serve(settings: GatewaySettings) -> None:
+    """Run the service until it is told to stop."""
+    stop = StopSignal()
+    stop.install()
+    health = Health()
+    metrics = new_metrics(revision=settings.revision)
+    door = TokenDoor(
+        TokenTable(settings.tokens, previous=settings.previous_tokens),
+        reaches=reaches_of(settings),
+    )
+    async with AsyncExitStack() as stack:
+        store = await _open_store(settings, metrics, stack)
+        gateway = assemble(
+            store,
+            authenticator=door,
+            health=health,
+            metrics=metrics,
+            allowed=AllowedNames(hosts=settings.allowed_hosts, origins=settings.allowed_origins),
+            limits=_limits(settings),
+            is_stateful=settings.sessions == STATEFUL,
+            mounts_anything=settings.clients is not None or settings.mounts is not None,
+        )
+        await stack.enter_async_context(gateway.surface.run())
+        server = GatewayServer(gateway.gates)
+        ops = await _listen_ops(settings, health, metrics, stack)
+        await _listen(server, settings)
+        logger.info("listening", address=str(server.address), ops_address=str(ops))
+        async with asyncio.TaskGroup() as tasks:
+            watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
+            running = [tasks.create_task(watch.run()), tasks.create_task(sweep_forever(store))]
+            await run_until_stopped(
+                server, health=health, stop=stop, drain_seconds=settings.drain_seconds
+            )
+            for task in running:
+                task.cancel()
+
+
+async def _open_store(
+    settings: GatewaySettings, metrics: Metrics, stack: AsyncExitStack
+) -> PostgresStore:
+    pool = await Pool.open(
+        settings.dsn.reveal(),
+        size=settings.pool_size,
+        wait_seconds=settings.pool_wait_seconds,
+        statement_timeout_seconds=settings.statement_timeout_seconds,
+        on_wait=metrics.pool_wait.observe,
+    )
+    close_later(stack, "pool", pool.close, seconds=10.0)
+    store = PostgresStore(pool, schema=settings.schema)
+    metrics.watch_pool(pool)
+    metrics.watch_replays(lambda: store.replays)
+    return store
+
+
+def _limits(settings: GatewaySettings) -> Limits:
+    return Limits(
+        requests=settings.in_flight_limit,
+        body_bytes=settings.in_flight_bytes,
+        body_limit_bytes=settings.body_limit_bytes,
+        body_timeout_seconds=settings.body_timeout_seconds,
+        call_seconds=settings.call_seconds,
+        calls_per_client=settings.calls_per_client,
+    )
+
+
+async def _listen_ops(
+    settings: GatewaySettings, health: Health, metrics: Metrics, stack: AsyncExitStack
+) -> object:
+    try:
+        return await listen_ops(build_ops_app(health, metrics), settings.ops_listen, stack=stack)
+    except OSError as error:
+        raise ConfigurationError(
+            "COMMONHOLD_GATEWAY_OPS_LISTEN: cannot listen on"
+            f" {settings.ops_listen}: {error.strerror}"
+        ) from None
+
+
+async def _listen(server: GatewayServer, settings: GatewaySettings) -> None:
+    try:
+        await server.listen(settings.listen)
+    except OSError as error:
+        raise ConfigurationError(
+            f"COMMONHOLD_GATEWAY_LISTEN: cannot listen on {settings.listen}: {error.strerror}"
+        ) from None

@@ -1,0 +1,165 @@
+"""The settings of the MCP gateway (docs/reference/settings.md, section 3)."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from commonhold.contract.errors import CommonholdError, ConfigurationError
+from commonhold.ops.service_settings import (
+    BodyTimeoutSeconds,
+    DrainSeconds,
+    Dsn,
+    Grants,
+    InFlightBytes,
+    InFlightLimit,
+    LogFormat,
+    LogLevel,
+    PoolSize,
+    PoolWaitSeconds,
+    PreviousTokens,
+    Revision,
+    Schema,
+    StatementTimeoutSeconds,
+    Tokens,
+)
+from commonhold.ops.settings import (
+    Address,
+    Setting,
+    address,
+    any_text,
+    one_of,
+    port,
+    read_settings,
+    schema_name,
+    seconds,
+    whole_number,
+)
+from commonhold.usecases.mount_tokens import parse_mounts
+from commonhold.usecases.mounts import MountTable
+from commonhold_gateway.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, host_list, origin_list
+
+STATELESS = "stateless"
+STATEFUL = "stateful"
+BODY_LIMIT_BYTES = 67108864
+
+
+def default_mounts(text: str) -> MountTable:
+    """Mount tokens joined by `;`; raises ValueError."""
+    try:
+        return parse_mounts(text.split(";"))
+    except CommonholdError as error:
+        raise ValueError(error.message) from None
+
+
+class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
+    dsn: Dsn
+    tokens: Tokens
+    previous_tokens: PreviousTokens = ()
+    grants: Grants = None
+    schema: Schema = "commonhold"
+    listen: Annotated[Address, Setting("COMMONHOLD_GATEWAY_LISTEN", address, "address of /mcp")] = (
+        Address("127.0.0.1", 6368)
+    )
+    ops_listen: Annotated[
+        Address,
+        Setting("COMMONHOLD_GATEWAY_OPS_LISTEN", address, "address of /livez, /readyz, /metrics"),
+    ] = Address("127.0.0.1", 9368)
+    clients: Annotated[
+        str | None,
+        Setting("COMMONHOLD_GATEWAY_CLIENTS", any_text, "TOML file with the mounts of each client"),
+    ] = None
+    mounts: Annotated[
+        MountTable | None,
+        Setting(
+            "COMMONHOLD_GATEWAY_MOUNTS",
+            default_mounts,
+            "mounts of clients that the file does not name, joined by `;`",
+        ),
+    ] = None
+    sessions: Annotated[
+        str,
+        Setting(
+            "COMMONHOLD_GATEWAY_SESSIONS",
+            one_of(STATELESS, STATEFUL),
+            "stateful issues session ids, for one replica or routing by them",
+        ),
+    ] = STATELESS
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Setting("COMMONHOLD_GATEWAY_ALLOWED_HOSTS", host_list, "values of Host, by comma, or `*`"),
+    ] = LOOPBACK_HOSTS
+    allowed_origins: Annotated[
+        tuple[str, ...],
+        Setting(
+            "COMMONHOLD_GATEWAY_ALLOWED_ORIGINS", origin_list, "values of Origin, by comma, or `*`"
+        ),
+    ] = LOOPBACK_ORIGINS
+    call_seconds: Annotated[
+        float,
+        Setting("COMMONHOLD_GATEWAY_CALL_SECONDS", seconds(0.01, 3600), "longest tool call"),
+    ] = 30.0
+    calls_per_client: Annotated[
+        int,
+        Setting(
+            "COMMONHOLD_GATEWAY_CALLS_PER_CLIENT",
+            whole_number(1, 100_000),
+            "tool calls of one client at a time",
+        ),
+    ] = 32
+    body_limit_bytes: Annotated[
+        int,
+        Setting(
+            "COMMONHOLD_GATEWAY_BODY_LIMIT_BYTES",
+            whole_number(1024, BODY_LIMIT_BYTES),
+            "largest body, else 413",
+        ),
+    ] = BODY_LIMIT_BYTES
+    pool_size: PoolSize = 24
+    pool_wait_seconds: PoolWaitSeconds = 2.0
+    statement_timeout_seconds: StatementTimeoutSeconds = 30.0
+    in_flight_limit: InFlightLimit = 512
+    in_flight_bytes: InFlightBytes = 268435456
+    body_timeout_seconds: BodyTimeoutSeconds = 30.0
+    drain_seconds: DrainSeconds = 20.0
+    revision: Revision = "unknown"
+    log_level: LogLevel = "info"
+    log_format: LogFormat = None
+
+
+def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> GatewaySettings:
+    """Flags win over the environment. Raises ConfigurationError for anything bad."""
+    flags = _parser().parse_args(arguments)
+    settings = read_settings(GatewaySettings, environ)
+    listen = Address(
+        settings.listen.host if flags.host is None else flags.host,
+        settings.listen.port if flags.port is None else _flag("--port", flags.port),
+    )
+    schema = settings.schema if flags.schema is None else _schema_flag(flags.schema)
+    return msgspec.structs.replace(settings, listen=listen, schema=schema)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="commonhold-gateway",
+        description="The MCP gateway. Settings come from the environment.",
+    )
+    parser.add_argument("--host", help="address to listen on, instead of COMMONHOLD_GATEWAY_LISTEN")
+    parser.add_argument("--port", help="port to listen on, instead of COMMONHOLD_GATEWAY_LISTEN")
+    parser.add_argument("--schema", help="Postgres schema, instead of COMMONHOLD_SCHEMA")
+    return parser
+
+
+def _flag(name: str, text: str) -> int:
+    try:
+        return port(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{name} {error}") from None
+
+
+def _schema_flag(text: str) -> str:
+    try:
+        return schema_name(text)
+    except ValueError as error:
+        raise ConfigurationError(f"--schema {error}") from None

@@ -1,0 +1,119 @@
+"""The MCP side: the SDK's server with our handlers, behind the gates.
+
+docs/reference/mcp.md, sections 3 to 6. Handlers take the caller from the request that the
+SDK hands them, so that both eras and both kinds of session run the same code.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any, TypeAlias
+
+from mcp import types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from commonhold.usecases.envelopes import ToolResult
+from commonhold_gateway.calls import ToolCalls
+from commonhold_gateway.gates import IDENTITY
+from commonhold_gateway.identities import Identity, Reach
+from commonhold_gateway.tools.table import TOOLS, tools_of
+
+NAME = "commonhold"
+TITLE = "Commonhold"
+
+# Whatever is listed may change with the next write, and is one client's own.
+_NEVER_CACHED = CacheHint(ttl_ms=0, scope="private")
+
+Context: TypeAlias = ServerRequestContext[Any, Request]
+
+
+class Surface:
+    """The protocol, from a request to its answer.
+
+    `run` has to be entered while requests are served. With `is_stateful` clients get
+    sessions, each of which belongs to the credential that began it.
+    """
+
+    def __init__(
+        self, calls: ToolCalls, *, is_stateful: bool = False, body_limit_bytes: int
+    ) -> None:
+        self._calls = calls
+        self._is_stateful = is_stateful
+        self._manager = StreamableHTTPSessionManager(
+            self._build_server(), stateless=not is_stateful, max_request_body_size=body_limit_bytes
+        )
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._is_stateful:
+            scope["user"] = _owner(scope[IDENTITY])
+        await self._manager.handle_request(scope, receive, send)
+
+    def _build_server(self) -> Server[Any]:
+        schemas = {tool.name: tool.shown["inputSchema"] for tool in TOOLS}
+        server: Server[Any] = Server(
+            NAME,
+            title=TITLE,
+            version=version("commonhold-gateway"),
+            get_tool_input_schema=schemas.get,
+            cache_hints={
+                "tools/list": _NEVER_CACHED,
+                "prompts/list": _NEVER_CACHED,
+                "server/discover": _NEVER_CACHED,
+            },
+        )
+        server.add_request_handler("tools/list", types.PaginatedRequestParams, self._list_tools)
+        server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        # Without the SDK's tracing, which makes a span of every message.
+        server.middleware = [self._instruct]
+        return server
+
+    async def _list_tools(
+        self, context: Context, _params: types.PaginatedRequestParams
+    ) -> HandlerResult:
+        _identity, reach = _caller(context)
+        return {"tools": [tool.shown for tool in tools_of(reach)]}
+
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> HandlerResult:
+        identity, reach = _caller(context)
+        return _content(await self._calls.run(identity, reach, params.name, params.arguments or {}))
+
+    async def _instruct(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        return await call_next(ctx)
+
+
+def _caller(context: Context) -> tuple[Identity, Reach]:
+    if context.request is None:
+        raise RuntimeError("a message came without its request")
+    identity: Identity = context.request.scope[IDENTITY]
+    if identity.reach is None:
+        raise RuntimeError("the gates let a client without a reach pass")
+    return identity, identity.reach
+
+
+def _content(result: ToolResult) -> dict[str, Any]:
+    texts = [result.data if result.success else result.error, result.system_reminder]
+    return {
+        "content": [{"type": "text", "text": text} for text in texts if text is not None],
+        "isError": not result.success,
+    }
+
+
+def _owner(identity: Identity) -> AuthenticatedUser:
+    """The caller as the SDK compares it with the one that began a session."""
+    return AuthenticatedUser(AccessToken(token="", client_id=identity.client, scopes=[]))

@@ -1,0 +1,74 @@
+"""The arguments of the tools, checked against their closed schemas before a tool runs.
+
+docs/reference/mcp.md, section 7. The validators are compiled once, at import, by the
+library that the MCP SDK brings; the way to a field is ours, its message the library's.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
+
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticKnownError
+from typing_extensions import TypedDict
+
+Check: TypeAlias = Callable[[Any], dict[str, Any]]
+
+_CLOSED = ConfigDict(extra="forbid")
+
+
+class InvalidArgumentsError(ValueError):
+    """What is wrong, one clause a field."""
+
+
+def _no_boolean(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+Integer: TypeAlias = Annotated[int, BeforeValidator(_no_boolean)]
+
+
+class MemoryArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # read by pydantic, no key of the dict
+
+    command: Literal["view", "create", "str_replace", "insert", "delete", "rename"]
+    path: NotRequired[str | None]
+    view_range: NotRequired[list[Integer] | None]
+    content: NotRequired[str | None]
+    file_text: NotRequired[str | None]
+    old_str: NotRequired[str | None]
+    new_str: NotRequired[str | None]
+    insert_line: NotRequired[Integer | None]
+    insert_text: NotRequired[str | None]
+    old_path: NotRequired[str | None]
+    new_path: NotRequired[str | None]
+
+
+class NoArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # as above
+
+
+class SkillArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # as above
+
+    name: str
+
+
+def checker(arguments: type[Any]) -> Check:
+    """A check for one tool; it raises InvalidArgumentsError."""
+    validate = TypeAdapter(arguments).validator.validate_python
+
+    def check(given: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            checked: dict[str, Any] = validate(given)
+        except ValidationError as error:
+            raise InvalidArgumentsError(_clauses(error)) from None
+        return checked
+
+    return check
+
+
+def _clauses(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in found)

@@ -1,0 +1,141 @@
+"""The gateway over any store, listening on a real socket inside the test's own loop."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
+
+from commonhold.ops.health import Health
+from commonhold.ops.metrics import Metrics
+from commonhold.ops.settings import Address
+from commonhold.ops.tokens import TokenTable, parse_token_table
+from commonhold.usecases.mount_tokens import parse_mounts
+from commonhold_gateway.app import LOOPBACK, Limits, assemble, new_metrics
+from commonhold_gateway.hosts import AllowedNames
+from commonhold_gateway.identities import Reach, TokenDoor
+from commonhold_gateway.listening import GatewayServer
+from commonhold_gateway.tools.table import ToolStore
+from tests.support.raw_http import Answer, RawConnection, request_bytes
+
+TOKEN = "s3cret"
+DRAIN_SECONDS = 2.0
+TOKENS = f"client:ana={TOKEN},client:bob=b0b"
+MOUNTS = (
+    "scope=user:ana,path=user",
+    "scope=project:erp,path=project",
+    "scope=tenant:acme/kb:handbook,path=kb,ro",
+)
+ACCEPT = "application/json, text/event-stream"
+MCP_HEADERS = {"accept": ACCEPT, "content-type": "application/json"}
+
+
+def reach_of(*mounts: str, **more: Any) -> Reach:
+    return Reach(mounts=parse_mounts(list(mounts or MOUNTS)), **more)
+
+
+class RunningGateway:
+    """A running gateway, asked in bytes or by a client of the protocol."""
+
+    def __init__(self, server: GatewayServer, *, health: Health, metrics: Metrics) -> None:
+        self.server = server
+        self.health = health
+        self.metrics = metrics
+
+    @property
+    def address(self) -> Address:
+        return self.server.address
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}/mcp"
+
+    async def connect(self) -> RawConnection:
+        return await RawConnection.open(self.address.host, self.address.port)
+
+    async def ask(
+        self,
+        method: str,
+        target: str,
+        *,
+        body: bytes | None = None,
+        token: str | None = TOKEN,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One exchange on a connection of its own."""
+        bearer = {} if token is None else {"authorization": f"Bearer {token}"}
+        host = {"host": "localhost"}
+        request = request_bytes(
+            method, target, headers={**host, **bearer, **(headers or {})}, body=body
+        )
+        async with await self.connect() as connection:
+            return await connection.ask(request, is_head=method == "HEAD")
+
+    async def post(
+        self, message: Any, *, token: str | None = TOKEN, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """POST a message to /mcp; bytes go as they are."""
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        return await self.ask(
+            "POST", "/mcp", body=body, token=token, headers={**MCP_HEADERS, **(headers or {})}
+        )
+
+
+@asynccontextmanager
+async def in_own_task(context: AbstractAsyncContextManager[None]) -> AsyncIterator[None]:
+    """Enter and leave a context in one task: those of a fixture's halves differ."""
+    entered, left = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        async with context:
+            entered.set()
+            await left.wait()
+
+    holder = asyncio.create_task(hold())
+    await entered.wait()
+    try:
+        yield
+    finally:
+        left.set()
+        await holder
+
+
+@asynccontextmanager
+async def running_gateway(
+    store: ToolStore,
+    *,
+    tokens: str = TOKENS,
+    reaches: Mapping[str, Reach] | None = None,
+    allowed: AllowedNames = LOOPBACK,
+    limits: Limits | None = None,
+    is_stateful: bool = False,
+    mounts_anything: bool = True,
+) -> AsyncIterator[RunningGateway]:
+    """Serve the store on a free port of loopback until the block ends.
+
+    Without `reaches` every client of the tokens gets `MOUNTS`.
+    """
+    health, metrics = Health(), new_metrics()
+    health.become_ready()
+    table = TokenTable(parse_token_table(tokens))
+    everybody = {client.actor: reach_of() for client in table.clients}
+    gateway = assemble(
+        store,
+        authenticator=TokenDoor(table, reaches=everybody if reaches is None else reaches),
+        health=health,
+        metrics=metrics,
+        allowed=allowed,
+        limits=limits or Limits(),
+        is_stateful=is_stateful,
+        mounts_anything=mounts_anything,
+    )
+    async with in_own_task(gateway.surface.run()):
+        server = GatewayServer(gateway.gates)
+        await server.listen(Address("127.0.0.1", 0))
+        try:
+            yield RunningGateway(server, health=health, metrics=metrics)
+        finally:
+            server.stop_accepting()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(server.drain(), DRAIN_SECONDS)
+            await server.abort()
