@@ -14,6 +14,7 @@ from commonhold.contract import (
     ConversationArchive,
     ConversationProjection,
     ConversationRedaction,
+    MemoryRedaction,
     MemoryVersion,
 )
 from commonhold.contract.messages import Message
@@ -86,6 +87,44 @@ async def test_a_read_of_turns_ends_with_the_turn_that_passes_the_weight(
     whole, is_cut = await store.read_turns_within("c", after=0, limit=3, max_bytes=10**9)
     assert (len(whole), is_cut) == (3, False)
     assert await store.read_turns_within("c", after=5, limit=3, max_bytes=1) == ((), False)
+
+
+async def test_a_read_of_projections_ends_with_the_entry_that_passes_the_weight(
+    store: PostgresStore,
+) -> None:
+    entries = tuple(
+        ConversationProjection(turn=turn, kind="log", text=text)
+        for turn, text in ((1, "a"), (2, "x" * 50_000), (2, "y" * 50_000), (3, "b"), (4, "c"))
+    )
+    await store.append_projections("c", entries)
+    read = partial(store.read_projections_within, "c", limit=10)
+    assert await read(after=0, max_bytes=40_000) == (entries[:2], True)
+    assert await read(after=1, max_bytes=40_000) == (entries[1:2], True)
+    assert await read(after=1, max_bytes=90_000) == (entries[1:3], True)
+    assert await read(after=1, max_bytes=200_000) == (entries[1:], False)
+    assert await read(after=2, max_bytes=40_000) == (entries[3:], False)
+    assert await read(after=4, max_bytes=1) == ((), False)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+async def test_pages_of_heavy_erasures_end_early_and_lose_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(pages_adapter, "PAGE_BYTES", 40_000)
+    await store.write("user:a", "p", "x")
+    for number in range(9):
+        await store.redact("user:a", path="p", actor="x" * (30_000 if number % 3 else 1))
+    whole = await store.redactions("user:a")
+    found: list[MemoryRedaction] = []
+    cursor: str | None = None
+    while True:
+        page = await store.redactions_page("user:a", cursor=cursor, limit=limit)
+        assert 1 <= len(page.items) <= min(limit, 4)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert (tuple(found), len(found)) == (whole, 9)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])

@@ -14,6 +14,7 @@ from commonhold.contract import (
     Message,
     Page,
 )
+from commonhold_state import paging
 from commonhold_state.paging import (
     FIRST_STEP,
     answer_turns,
@@ -48,8 +49,23 @@ class CountingStore(InMemoryStore):
         turns, _ = await self.turns_of(after, limit)
         return turns[:1], len(turns) > 1
 
-    async def projections_of(self, after: int, limit: int) -> Sequence[ConversationProjection]:
-        return await self.read_projections("c", after=after, limit=limit)
+    async def projections_of(
+        self, after: int, limit: int, _max_bytes: int
+    ) -> tuple[Sequence[ConversationProjection], bool]:
+        return await self.read_projections("c", after=after, limit=limit), False
+
+    async def weighed_projections_of(
+        self, after: int, limit: int, max_bytes: int
+    ) -> tuple[Sequence[ConversationProjection], bool]:
+        """Ends with the entry that passes the weight; notes the weights it was asked for."""
+        self.asked.append(max_bytes)
+        found, _ = await self.projections_of(after, limit, max_bytes)
+        weight = 0
+        for count, entry in enumerate(found, start=1):
+            weight += len(entry.text)
+            if weight >= max_bytes:
+                return found[:count], count < len(found)
+        return found, False
 
 
 def weights(*, count: int) -> list[int]:
@@ -123,22 +139,53 @@ async def test_turns_end_early_and_lose_nothing(limit: int | None, *, weighed: b
     assert numbers == list(range(1, min(wanted, len(weights(count=40))) + 1))
 
 
-async def test_projections_end_early_between_turns() -> None:
+def entry(turn: int, weight: int) -> ConversationProjection:
+    return ConversationProjection(turn=turn, kind="log", text="x" * weight)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+async def test_projections_end_early_between_turns(
+    monkeypatch: pytest.MonkeyPatch, *, weighed: bool
+) -> None:
+    monkeypatch.setattr(paging, "STEP_BYTES", 2_500)
     store = CountingStore()
-    entries = [
-        ConversationProjection(turn=turn, kind="log", text="x" * weight)
-        for turn, weight in ((1, 3000), (2, 3000), (2, 3000), (3, 30_000), (3, 1), (4, 1), (5, 1))
-    ]
-    await store.append_projections("c", entries)
+    read = store.weighed_projections_of if weighed else store.projections_of
+    rows = [(1, 3000), (2, 3000), (2, 3000), (3, 9_900), (4, 4000), (4, 4000), (5, 1), (6, 1)]
+    await store.append_projections("c", [entry(*row) for row in rows])
     pages, after = [], 0
     while True:
-        raw = await fill_projections(store.projections_of, after=after, limit=None, budget=BUDGET)
+        raw = await fill_projections(read, after=after, limit=None, budget=BUDGET)
         page = json.loads(raw)
-        pages.append([entry["turn"] for entry in page["entries"]])
+        assert len(raw) <= BUDGET + 100 or len(page["entries"]) == 1
+        pages.append([row["turn"] for row in page["entries"]])
         if page["next_after"] is None:
             break
         after = page["next_after"]
-    assert pages == [[1, 2, 2], [3, 3], [4, 5]]
+    assert pages == [[1, 2, 2], [3], [4, 4, 5, 6]]
+    assert max(store.asked, default=0) <= BUDGET
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("before", [[], [(1, 10)]])
+async def test_a_turn_with_more_projections_than_an_answer_holds_is_refused(
+    monkeypatch: pytest.MonkeyPatch, before: list[tuple[int, int]], *, weighed: bool
+) -> None:
+    monkeypatch.setattr(paging, "STEP_BYTES", 2_500)
+    store = CountingStore()
+    read = store.weighed_projections_of if weighed else store.projections_of
+    rows = [*before, *([(2, 3000)] * 40), (3, 1)]
+    await store.append_projections("c", [entry(*row) for row in rows])
+    if before:
+        page = json.loads(await fill_projections(read, after=0, limit=None, budget=BUDGET))
+        assert ([row["turn"] for row in page["entries"]], page["next_after"]) == ([1], 1)
+    told = r"^the entries of turn 2 would pass 10000 bytes; give a lower limit, or go on after 2$"
+    for limit in (None, 40, 500):
+        with pytest.raises(ValueError, match=told):
+            await fill_projections(read, after=1, limit=limit, budget=BUDGET)
+    page = json.loads(await fill_projections(read, after=1, limit=3, budget=BUDGET))
+    assert (len(page["entries"]), page["next_after"]) == (3, None)
+    page = json.loads(await fill_projections(read, after=2, limit=None, budget=BUDGET))
+    assert ([row["turn"] for row in page["entries"]], page["next_after"]) == ([3], None)
 
 
 async def test_a_search_that_answers_too_much_is_refused() -> None:

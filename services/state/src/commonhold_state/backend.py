@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from commonhold.contract import (
     ConfigurationError,
+    ConversationProjection,
     ConversationStore,
     ConversationTurn,
     Erasable,
@@ -44,11 +45,15 @@ T = TypeVar("T")
 
 @runtime_checkable
 class WeighedTurns(Protocol):
-    """A store that can end a read of turns by what they weigh, and say that it did."""
+    """A store that can end a read of a conversation by its weight, and say that it did."""
 
     async def read_turns_within(
         self, conversation_id: str, *, after: int, limit: int, max_bytes: int
     ) -> tuple[tuple[ConversationTurn, ...], bool]: ...
+
+    async def read_projections_within(
+        self, conversation_id: str, *, after: int, limit: int, max_bytes: int
+    ) -> tuple[tuple[ConversationProjection, ...], bool]: ...
 
 
 class StateStore(MemoryStore, ConversationStore, Protocol):

@@ -113,31 +113,41 @@ def _turns(rows: RowBuffer, *, next_after: int | None) -> bytes:
 
 
 async def fill_projections(
-    read: Callable[[int, int], Awaitable[Sequence[ConversationProjection]]],
+    read: Callable[[int, int, int], Awaitable[tuple[Sequence[ConversationProjection], bool]]],
     *,
     after: int,
     limit: int | None,
     budget: int = ANSWER_BYTES,
 ) -> bytes:
-    """The answer of read_projections: whole turns, unless an explicit limit cuts one."""
+    """The answer of read_projections: whole turns, unless an explicit limit cuts one.
+
+    `read` takes `after`, a number of entries and a weight; it may give fewer for their weight,
+    and says so. Raises ValueError when the entries of one turn weigh more than an answer may.
+    """
     size = page_size(limit)
     entries: list[ConversationProjection] = []
     weight = 0
-    step = min(size, FIRST_STEP)
+    step, room = min(size, FIRST_STEP), STEP_BYTES
     while True:
         wanted = min(step, size - len(entries))
-        batch = await read(after, wanted)
+        batch, is_cut = await read(after, wanted, room)
         is_full = len(entries) + len(batch) >= size
-        if len(batch) < wanted or (is_full and size == limit):
+        if not is_cut and (len(batch) < wanted or (is_full and size == limit)):
             return _projections([*entries, *batch], next_after=None, budget=budget)
         boundary = batch[-1].turn
         complete = [entry for entry in batch if entry.turn < boundary]
         entries += complete
         weight += sum(len(entry.text) for entry in complete)
-        if entries and (is_full or weight > budget):
+        is_stuck = is_cut and not complete and room >= budget
+        if entries and (is_full or weight > budget or is_stuck):
             return _projections(entries, next_after=boundary - 1, budget=budget)
+        if is_stuck:
+            raise _turn_too_heavy(boundary, budget)
         if complete:
-            after = boundary - 1
+            after, room = boundary - 1, STEP_BYTES
+        elif is_cut:
+            # One turn that weighs more than a step.
+            room = min(room * STEP_GROWTH, budget)
         elif is_full:
             size = size * 2 if limit is None else min(size * 2, limit)
         step = min(step * STEP_GROWTH, size)
@@ -149,13 +159,21 @@ def _projections(
     rows = RowBuffer(budget=budget)
     if rows.extend(entries):
         return rows.answer("entries", {"next_after": next_after})
-    # Where the answer ends early, it ends before a turn, or after the first if that is all.
+    # Where the answer ends early, it ends before a turn.
     first, cut = entries[0].turn, entries[rows.count].turn
-    last = max(first, cut - 1)
-    if next_after is None and entries[-1].turn > last:
-        next_after = last
-    kept = [entry for entry in entries if entry.turn <= last]
-    return encode({"entries": kept, "next_after": last if next_after is not None else None})
+    if cut == first:
+        raise _turn_too_heavy(first, budget)
+    if next_after is None or cut <= next_after:
+        next_after = cut - 1
+    kept = [entry for entry in entries if entry.turn < cut]
+    return encode({"entries": kept, "next_after": next_after})
+
+
+def _turn_too_heavy(turn: int, budget: int) -> ValueError:
+    return ValueError(
+        f"the entries of turn {turn} would pass {budget} bytes; give a lower limit,"
+        f" or go on after {turn}"
+    )
 
 
 def answer_turns(turns: Sequence[ConversationTurn], *, budget: int = ANSWER_BYTES) -> bytes:

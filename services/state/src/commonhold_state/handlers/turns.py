@@ -1,6 +1,6 @@
 """The conversation routes (docs/reference/wire.md, section 7)."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 from commonhold.contract import ConversationProjection, ConversationTurn
 from commonhold.contract.text import require_storable, require_storable_tree
@@ -99,9 +99,19 @@ async def read_projections(call: Call) -> bytes:
     after = optional_integer(call.body, "after") or 0
     limit = optional_integer(call.body, "limit")
 
-    def read(after: int, limit: int) -> Awaitable[tuple[ConversationProjection, ...]]:
-        entries = call.backend.turns.read_projections(conversation_id, after=after, limit=limit)
-        return call.measure("read_projections", entries)
+    async def read(
+        after: int, limit: int, max_bytes: int
+    ) -> tuple[Sequence[ConversationProjection], bool]:
+        weighed = call.backend.weighed
+        if weighed is None:
+            entries = call.backend.turns.read_projections(conversation_id, after=after, limit=limit)
+            return await call.measure("read_projections", entries), False
+        return await call.measure(
+            "read_projections",
+            weighed.read_projections_within(
+                conversation_id, after=after, limit=limit, max_bytes=max_bytes
+            ),
+        )
 
     return await fill_projections(read, after=after, limit=limit)
 

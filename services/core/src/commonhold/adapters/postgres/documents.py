@@ -272,10 +272,14 @@ class Documents:
         since: datetime | None,
         limit: int | None,
         before: tuple[datetime | None, int] = (None, LARGEST_BIGINT),
-    ) -> list[tuple[int, MemoryRedaction]]:
-        """Acts with the row numbers that page positions name."""
-        found = await conn.fetch(self._sql.list_document_redactions, scope, since, limit, *before)
-        return [(row["id"], rows.document_redaction(row, scope=scope)) for row in found]
+        max_bytes: int = LARGEST_BIGINT,
+    ) -> tuple[list[tuple[int, MemoryRedaction]], bool]:
+        """Acts with the row numbers that page positions name; whether some are left out."""
+        found = await conn.fetch(
+            self._sql.list_document_redactions, scope, since, limit, *before, max_bytes
+        )
+        acts = [(row["id"], rows.document_redaction(row, scope=scope)) for row in found]
+        return acts, rows.is_cut(found)
 
 
 def _written(

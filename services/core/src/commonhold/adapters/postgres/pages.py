@@ -102,13 +102,14 @@ class Pages:
         limit: int,
     ) -> Page[MemoryRedaction]:
         before = (None, LARGEST_BIGINT) if after is None else _trail_key(after)
-        found = await self._documents.redactions(
-            conn, scope, since=since, limit=_one_more(limit), before=before
+        found, is_cut = await self._documents.redactions(
+            conn, scope, since=since, limit=_one_more(limit), before=before, max_bytes=PAGE_BYTES
         )
-        acts = tuple(act for _row, act in found[:limit])
-        if len(found) <= limit:
+        kept = found[:limit]
+        acts = tuple(act for _row, act in kept)
+        if not is_cut and len(found) <= limit:
             return Page(items=acts)
-        row, last = found[limit - 1]
+        row, last = kept[-1]
         position = TrailPosition(to_microseconds(last.created_at), row)
         return Page(items=acts, next_cursor=encode_cursor(position))
 

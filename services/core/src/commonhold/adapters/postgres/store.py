@@ -140,7 +140,7 @@ class PostgresStore(PostgresMutations):
         start = checks.since_utc(since)
         bound = checks.memory_limit(limit)
         async with self._pool.connection() as conn:
-            found = await self._documents.redactions(conn, scope, since=start, limit=bound)
+            found, _ = await self._documents.redactions(conn, scope, since=start, limit=bound)
         return tuple(act for _row, act in found)
 
     async def list_documents_page(
@@ -269,8 +269,20 @@ class PostgresStore(PostgresMutations):
         check_conversation_id(conversation_id)
         start, bound = checks.window(after, limit)
         async with self._pool.connection() as conn:
-            return await self._turns.list_projections(
+            found, _ = await self._turns.list_projections(
                 conn, conversation_id, after=start, limit=bound
+            )
+        return found
+
+    async def read_projections_within(
+        self, conversation_id: str, *, after: int, limit: int, max_bytes: int
+    ) -> tuple[tuple[ConversationProjection, ...], bool]:
+        """As `read_turns_within`, of entries: the last turn may come without all of its own."""
+        check_conversation_id(conversation_id)
+        start, bound = checks.window(after, limit)
+        async with self._pool.connection() as conn:
+            return await self._turns.list_projections(
+                conn, conversation_id, after=start, limit=bound, max_bytes=max_bytes
             )
 
     async def turn_redactions(

@@ -131,10 +131,20 @@ class Turns:
         await conn.execute(self._sql.append_projections, conversation_id, *_columns(entries))
 
     async def list_projections(
-        self, conn: Connection, conversation_id: str, *, after: int, limit: int | None
-    ) -> tuple[ConversationProjection, ...]:
-        found = await conn.fetch(self._sql.list_projections, conversation_id, after, limit)
-        return tuple(rows.projection(row, conversation_id=conversation_id) for row in found)
+        self,
+        conn: Connection,
+        conversation_id: str,
+        *,
+        after: int,
+        limit: int | None,
+        max_bytes: int = LARGEST_BIGINT,
+    ) -> tuple[tuple[ConversationProjection, ...], bool]:
+        """The entries, and whether some were left out for their weight."""
+        found = await conn.fetch(
+            self._sql.list_projections, conversation_id, after, limit, max_bytes
+        )
+        entries = tuple(rows.projection(row, conversation_id=conversation_id) for row in found)
+        return entries, rows.is_cut(found)
 
     async def redact(
         self,

@@ -232,7 +232,7 @@ WHERE scope = $1 AND is_live AND path > $2 AND path >= $3 AND path < $4
 ORDER BY path
 LIMIT $5;
 
--- The listings of versions leave out what lies behind the row with which they pass a weight
+-- The listings of versions and of erasures leave out what lies behind the row with which they pass a weight
 -- in bytes, the last parameter; `asked` counts the rows there would have been.
 
 -- name: list_versions
@@ -327,13 +327,26 @@ WHERE weight_before < $4
 ORDER BY created_at DESC, path, version DESC;
 
 -- name: list_document_redactions
-SELECT id, path, actor, created_at, count, format
-FROM commonhold.document_redactions
-WHERE
-    scope = $1 AND created_at >= coalesce($2, '-infinity'::timestamptz)
-    AND (created_at, id) < (coalesce($4, 'infinity'::timestamptz), $5)
-ORDER BY created_at DESC, id DESC
-LIMIT $3;
+SELECT id, path, actor, created_at, count, format, asked
+FROM (
+    SELECT
+        id, path, actor, created_at, count, format,
+        count(*) OVER () AS asked,
+        sum(weight) OVER (ORDER BY created_at DESC, id DESC) - weight AS weight_before
+    FROM (
+        SELECT
+            id, path, actor, created_at, count, format,
+            coalesce(octet_length(actor), 0) AS weight
+        FROM commonhold.document_redactions
+        WHERE
+            scope = $1 AND created_at >= coalesce($2, '-infinity'::timestamptz)
+            AND (created_at, id) < (coalesce($4, 'infinity'::timestamptz), $5)
+        ORDER BY created_at DESC, id DESC
+        LIMIT $3
+    ) AS found
+) AS weighed
+WHERE weight_before < $6
+ORDER BY created_at DESC, id DESC;
 
 -- name: blank_head
 UPDATE commonhold.documents

@@ -107,11 +107,23 @@ WITH ORDINALITY AS e (turn, span, kind, text, position)
 ORDER BY e.position;
 
 -- name: list_projections
-SELECT turn, span, kind, text, format
-FROM commonhold.projections
-WHERE conversation_id = $1 AND turn > $2
-ORDER BY turn, span, id
-LIMIT $3;
+-- Cut by the weight $4 as list_turns is.
+SELECT turn, span, kind, text, format, asked
+FROM (
+    SELECT
+        id, turn, span, kind, text, format,
+        count(*) OVER () AS asked,
+        sum(weight) OVER (ORDER BY turn, span, id) - weight AS weight_before
+    FROM (
+        SELECT id, turn, span, kind, text, format, octet_length(text) AS weight
+        FROM commonhold.projections
+        WHERE conversation_id = $1 AND turn > $2
+        ORDER BY turn, span, id
+        LIMIT $3
+    ) AS found
+) AS weighed
+WHERE weight_before < $4
+ORDER BY turn, span, id;
 
 -- name: claim_conversation
 INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)
