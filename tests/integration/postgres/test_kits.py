@@ -6,6 +6,7 @@ import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.conformance import (
+    ClaimsContract,
     ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
@@ -123,6 +124,18 @@ class TestConditionalOnOneConnection(SingleConnection, ConditionalContract):
 
 
 class TestConditionalBehindPooler(BehindPooler, ConditionalContract):
+    pass
+
+
+class TestClaims(Direct, ClaimsContract):
+    pass
+
+
+class TestClaimsOnOneConnection(SingleConnection, ClaimsContract):
+    pass
+
+
+class TestClaimsBehindPooler(BehindPooler, ClaimsContract):
     pass
 
 

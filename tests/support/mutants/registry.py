@@ -10,6 +10,7 @@ from commonhold.conformance import ControlledClock, TickingClock
 
 MEMORY = "MemoryStoreContract"
 CONVERSATIONS = "ConversationStoreContract"
+CLAIMS = "ClaimsContract"
 CONDITIONS = "ConditionalContract"
 FENCES = "SearchWithinContract"
 DIGESTS = "DigestibleContract"

@@ -10,6 +10,7 @@ from commonhold.contract import (
 )
 from commonhold.contract.clock import read_clock
 from tests.support.mutants.registry import (
+    CLAIMS,
     CONDITIONS,
     CONVERSATIONS,
     DIGESTS,
@@ -70,6 +71,7 @@ class StartsCluttered(InMemoryStore):
 @breaks(FENCES, "the_store_searches_within_prefixes")
 @breaks(CONDITIONS, "the_store_is_conditional")
 @breaks(DIGESTS, "the_store_digests")
+@breaks(CLAIMS, "the_store_is_fenced")
 class LacksMethods(InMemoryStore):
     supports_optimistic_concurrency = "yes"  # type: ignore[assignment]  # the fault
     redactions = None  # type: ignore[assignment]  # the fault

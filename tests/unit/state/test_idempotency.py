@@ -4,7 +4,7 @@ import json
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.adapters.in_memory.guarded import GuardedView
-from commonhold.contract import IdempotencyKey
+from commonhold.contract import Claim, IdempotencyKey
 from tests.support.goldens.expectations import assert_refused, decoded
 from tests.support.plain_store import PlainStore
 from tests.support.wire_service import running
@@ -20,9 +20,16 @@ class RecordingStore(InMemoryStore):
         super().__init__()
         self.guards: list[tuple[IdempotencyKey, bytes]] = []
 
-    def guarded(self, *, key: IdempotencyKey, digest: bytes) -> GuardedView:
+    def guarded(
+        self,
+        *,
+        key: IdempotencyKey | None = None,
+        digest: bytes = b"",
+        fence: Claim | None = None,
+    ) -> GuardedView:
+        assert key is not None
         self.guards.append((key, digest))
-        return super().guarded(key=key, digest=digest)
+        return super().guarded(key=key, digest=digest, fence=fence)
 
 
 async def test_two_clients_never_meet() -> None:

@@ -26,6 +26,7 @@ STATUS: Mapping[str, int] = {
     "memory_read_only_mount": 400,
     "memory_scope_invalid": 400,
     "neosian_error": 400,
+    "store_claim_lost": 400,
     "store_unavailable": 503,
     "value_error": 400,
 }

@@ -4,6 +4,7 @@ import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import (
+    ClaimsContract,
     ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
@@ -55,6 +56,10 @@ class TestErasure(InMemorySubject, ErasureContract):
 
 
 class TestConditions(InMemorySubject, ConditionalContract):
+    pass
+
+
+class TestClaims(InMemorySubject, ClaimsContract):
     pass
 
 

@@ -12,6 +12,7 @@ from commonhold.conformance import ControlledClock
 from tests.support.mutants import (
     bent,
     calls,
+    claims,
     conditions,
     conversations,
     digests,
@@ -23,7 +24,18 @@ from tests.support.mutants import (
 from tests.support.mutants.registry import MUTANTS, Mutant
 from tests.support.planting import PlantsInMemory
 
-MODULES = (bent, calls, conditions, conversations, digests, fences, memory, protocols, wholesale)
+MODULES = (
+    bent,
+    calls,
+    claims,
+    conditions,
+    conversations,
+    digests,
+    fences,
+    memory,
+    protocols,
+    wholesale,
+)
 assert all(MODULES), "each module registers its mutants"
 
 

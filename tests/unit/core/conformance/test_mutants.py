@@ -12,6 +12,7 @@ from commonhold import conformance
 from tests.support.mutants import (
     bent,
     calls,
+    claims,
     conditions,
     conversations,
     digests,
@@ -22,7 +23,18 @@ from tests.support.mutants import (
 )
 from tests.support.mutants.registry import MUTANTS
 
-MODULES = (bent, calls, conditions, conversations, digests, fences, memory, protocols, wholesale)
+MODULES = (
+    bent,
+    calls,
+    claims,
+    conditions,
+    conversations,
+    digests,
+    fences,
+    memory,
+    protocols,
+    wholesale,
+)
 ROOT = Path(__file__).parents[4]
 RUN = Path(__file__).with_name("mutant_kits.py").relative_to(ROOT)
 EXPECTED = [(name, test) for name, mutant in MUTANTS.items() for test in mutant.seen_by]

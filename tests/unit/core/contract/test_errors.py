@@ -6,6 +6,7 @@ import pytest
 
 from commonhold.contract import (
     ActorInvalidError,
+    ClaimLostError,
     CommonholdError,
     ConfigurationError,
     ConversationConflictError,
@@ -178,6 +179,13 @@ LITERALS: tuple[tuple[CommonholdError, type[CommonholdError], str, str, dict[str
         "store_unavailable",
         "store unavailable: the pool is full",
         {},
+    ),
+    (
+        ClaimLostError(name="user:ana", token=7),
+        CommonholdError,
+        "store_claim_lost",
+        "Claim on 'user:ana' is lost: token 7 no longer stands",
+        {"name": "user:ana", "token": 7},
     ),
     (MemoryStoreError("x"), CommonholdError, "memory_error", "x", {}),
     (ConversationStoreError("x"), CommonholdError, "agent_conversation_error", "x", {}),

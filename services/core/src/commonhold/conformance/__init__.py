@@ -4,6 +4,7 @@ Subclass one and give it the fixture `store` (docs/reference/kits.md). A store p
 kit whole or not at all: there is no flag to leave a test out.
 """
 
+from commonhold.conformance.claiming import ClaimsContract
 from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
 from commonhold.conformance.conditions import ConditionalContract
 from commonhold.conformance.conversation import ConversationStoreContract
@@ -18,6 +19,7 @@ from commonhold.conformance.search_within import SearchWithinContract
 
 __all__ = [
     "BackwardsClock",
+    "ClaimsContract",
     "ConditionalContract",
     "ControlledClock",
     "ConversationStoreContract",

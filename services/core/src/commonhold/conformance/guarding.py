@@ -97,10 +97,10 @@ class GuardedContract(StoreSubject):
         self, store: GuardedStore, name: str
     ) -> None:
         rule = Rule("12", "under a new key the mutation runs, and its effect is visible")
-        await _prepare(store)
-        before = await _state(store)
+        await prepare(store)
+        before = await state_of(store)
         answer = await MUTATIONS[name](_view(store))
-        changed = await _state(store) != before
+        changed = await state_of(store) != before
         rule.equal((name, changed), (name, "nothing" not in name and "no turns" not in name))
         rule.equal(await MUTATIONS[name](_view(store)), answer)
 
@@ -109,36 +109,36 @@ class GuardedContract(StoreSubject):
         self, store: GuardedStore, name: str
     ) -> None:
         rule = Rule("12", "same key, same digest: the stored answer comes back, nothing runs")
-        await _prepare(store)
+        await prepare(store)
         answer = await MUTATIONS[name](_view(store))
-        after = await _state(store)
+        after = await state_of(store)
         for _ in range(2):
             rule.equal((name, await MUTATIONS[name](_view(store))), (name, answer))
-        rule.equal(await _state(store), after)
+        rule.equal(await state_of(store), after)
 
     @pytest.mark.parametrize("name", MUTATIONS)
     async def test_another_request_under_the_key_is_refused(
         self, store: GuardedStore, name: str
     ) -> None:
         rule = Rule("12", f"same key, other digest: value error {KEY_REUSED!r}, nothing runs")
-        await _prepare(store)
+        await prepare(store)
         await store.guarded(key=KEY, digest=DIGEST).write(SCOPE, OTHER_PATH, "first")
-        after = await _state(store)
+        after = await state_of(store)
         with rule.refuses(ValueError, saying=KEY_REUSED):
             await MUTATIONS[name](store.guarded(key=KEY, digest=OTHER_DIGEST))
-        rule.equal(await _state(store), after)
+        rule.equal(await state_of(store), after)
 
     @pytest.mark.parametrize("name", MUTATIONS)
     async def test_every_mutation_remembers_its_digest(
         self, store: GuardedStore, name: str
     ) -> None:
         rule = Rule("12", f"same key, other digest: value error {KEY_REUSED!r}, nothing runs")
-        await _prepare(store)
+        await prepare(store)
         await MUTATIONS[name](_view(store))
-        after = await _state(store)
+        after = await state_of(store)
         with rule.refuses(ValueError, saying=KEY_REUSED):
             await MUTATIONS[name](store.guarded(key=KEY, digest=OTHER_DIGEST))
-        rule.equal(await _state(store), after)
+        rule.equal(await state_of(store), after)
 
     async def test_a_view_may_be_kept(self, store: GuardedStore) -> None:
         view = _view(store)
@@ -222,14 +222,14 @@ class GuardedContract(StoreSubject):
         self, store: GuardedStore, name: str
     ) -> None:
         rule = Rule("12", "a redaction nulls the digest: no guess of erased text is confirmed")
-        await _prepare(store)
+        await prepare(store)
         await MUTATIONS[name](_view(store))
         await ERASURES[name](store)
-        after = await _state(store)
+        after = await state_of(store)
         same = await MUTATIONS[name](_view(store))
         other = await MUTATIONS[name](store.guarded(key=KEY, digest=OTHER_DIGEST))
         rule.equal((name, other), (name, same))
-        rule.equal(await _state(store), after)
+        rule.equal(await state_of(store), after)
 
     async def test_a_guarded_redaction_nulls_digests_too(self, store: GuardedStore) -> None:
         rule = Rule("12", "a redaction under a key forgets as one without does")
@@ -353,13 +353,13 @@ def _view(store: GuardedStore) -> Mutations:
     return store.guarded(key=KEY, digest=DIGEST)
 
 
-async def _prepare(store: GuardedStore) -> None:
+async def prepare(store: GuardedStore) -> None:
     await store.write(SCOPE, PATH, "old")
     await store.append_turn(THREAD, [says("old")])
     await store.append_projections(THREAD, [entry(1, "old")])
 
 
-async def _state(store: GuardedStore) -> object:
+async def state_of(store: GuardedStore) -> object:
     """Everything there is to read, to see that nothing changed."""
     scopes = await store.scopes()
     names = await store.conversations()

@@ -4,6 +4,7 @@ This is the public facade for authors of stores. It needs the standard library a
 msgspec, and nothing else of the project.
 """
 
+from commonhold.contract.claims import Claim, Claims, Fenced
 from commonhold.contract.clock import Clock, SystemClock, format_timestamp, parse_timestamp
 from commonhold.contract.documents import (
     MemoryDigest,
@@ -15,6 +16,7 @@ from commonhold.contract.documents import (
 )
 from commonhold.contract.errors import (
     ActorInvalidError,
+    ClaimLostError,
     CommonholdError,
     ConfigurationError,
     ConversationConflictError,
@@ -87,6 +89,9 @@ from commonhold.contract.turns import (
 __all__ = [
     "Actor",
     "ActorInvalidError",
+    "Claim",
+    "ClaimLostError",
+    "Claims",
     "Clock",
     "CommonholdError",
     "CompactionBlock",
@@ -110,6 +115,7 @@ __all__ = [
     "DocumentPath",
     "EditOnlyMountError",
     "Erasable",
+    "Fenced",
     "Guarded",
     "IdempotencyKey",
     "ImageBlock",

@@ -56,6 +56,24 @@ class StoreUnavailableError(CommonholdError):
         self.reason = reason
 
 
+class ClaimLostError(CommonholdError):
+    """Somebody else took over what the caller had claimed; it can finish nothing more.
+
+    docs/reference/stores.md, section 17.
+    """
+
+    code = "store_claim_lost"
+
+    def __init__(self, *, name: str, token: int) -> None:
+        super().__init__(f"Claim on {name!r} is lost: token {token} no longer stands")
+        self.name = name
+        self.token = token
+
+    @property
+    def details(self) -> ErrorDetails:
+        return {"name": self.name, "token": self.token}
+
+
 class MemoryStoreError(CommonholdError):
     """Any refusal of a memory store."""
 

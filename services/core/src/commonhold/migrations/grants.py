@@ -10,7 +10,7 @@ from commonhold.migrations.timeouts import session_settings
 
 _TABLES = (
     "documents, document_versions, document_redactions,"
-    " conversations, turns, projections, turn_redactions, idempotency"
+    " conversations, turns, projections, turn_redactions, idempotency, claims"
 )
 
 

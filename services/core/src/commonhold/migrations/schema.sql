@@ -157,6 +157,16 @@ ON commonhold.idempotency (scope, path) WHERE scope IS NOT NULL;
 CREATE INDEX idempotency_by_turn
 ON commonhold.idempotency (conversation_id, turn) WHERE conversation_id IS NOT NULL;
 
+-- One row a name that was ever claimed, never removed: its number only rises. A released one
+-- expires at -infinity.
+CREATE TABLE commonhold.claims (
+    name text COLLATE "C" NOT NULL,
+    token bigint NOT NULL,
+    holder text NOT NULL,
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT claims_pkey PRIMARY KEY (name)
+) WITH (fillfactor = 70);
+
 -- Samples of these columns would outlive an erasure in the planner's statistics, and no plan
 -- needs them.
 ALTER TABLE commonhold.documents ALTER COLUMN content SET STATISTICS 0;

@@ -1,11 +1,13 @@
-"""The view under one idempotency key (docs/reference/stores.md, section 12)."""
+"""The view under a key or a fence (docs/reference/stores.md, sections 12 and 17)."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from commonhold.adapters.in_memory.answers import Answers, Names, Once
+from commonhold.adapters.in_memory.claims import InMemoryClaims
 from commonhold.adapters.in_memory.conversations import Conversations
 from commonhold.adapters.in_memory.documents import Documents
+from commonhold.contract.claims import Claim
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.messages import Message
@@ -19,23 +21,39 @@ from commonhold.contract.turns import (
 T = TypeVar("T")
 
 
-class GuardedView:
-    """The mutations of a store, each of which happens once under the key."""
+class Guard:
+    """What the mutations of one view stand under: a claim first, then a key."""
 
     def __init__(
         self,
-        documents: Documents,
-        conversations: Conversations,
-        *,
         answers: Answers,
-        key: IdempotencyKey,
+        claims: InMemoryClaims,
+        *,
+        key: IdempotencyKey | None,
         digest: bytes,
+        fence: Claim | None,
     ) -> None:
-        self._documents = documents
-        self._conversations = conversations
         self._answers = answers
+        self._claims = claims
         self._key = key
         self._digest = digest
+        self._fence = fence
+
+    def run(self, once: Once[T]) -> T:
+        if self._fence is not None:
+            self._claims.require_standing(self._fence)
+        if self._key is None:
+            return once.act()
+        return self._answers.once(once, key=self._key, digest=self._digest)
+
+
+class GuardedView:
+    """The mutations of a store under a guard."""
+
+    def __init__(self, documents: Documents, conversations: Conversations, *, guard: Guard) -> None:
+        self._documents = documents
+        self._conversations = conversations
+        self._once = guard.run
 
     async def write(
         self,
@@ -198,9 +216,6 @@ class GuardedView:
             operation="restore_conversation",
             act=lambda: self._conversations.restore(archive),
         )
-
-    def _once(self, once: Once[T]) -> T:
-        return self._answers.once(once, key=self._key, digest=self._digest)
 
     def _once_in(self, conversation_id: str, *, operation: str, act: Callable[[], None]) -> None:
         self._once(

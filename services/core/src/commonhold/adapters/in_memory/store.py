@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import ClassVar
 
 from commonhold.adapters.in_memory.answers import Answers
+from commonhold.adapters.in_memory.claims import InMemoryClaims
 from commonhold.adapters.in_memory.conversations import Conversations
 from commonhold.adapters.in_memory.documents import Documents
-from commonhold.adapters.in_memory.guarded import GuardedView
+from commonhold.adapters.in_memory.guarded import Guard, GuardedView
 from commonhold.adapters.in_memory.windows import (
     follows_history,
     follows_trail,
@@ -15,6 +16,7 @@ from commonhold.adapters.in_memory.windows import (
     take,
     trail_position,
 )
+from commonhold.contract.claims import Claim
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
@@ -61,6 +63,7 @@ class InMemoryStore:
     supports_optimistic_concurrency: ClassVar[bool] = True
 
     def __init__(self, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.claims = InMemoryClaims(clock)
         self._answers = Answers(clock)
         self._documents = Documents(clock, self._answers)
         self._conversations = Conversations(clock, self._answers)
@@ -278,11 +281,12 @@ class InMemoryStore:
             conversations=conversations, since=since, limit=limit
         )
 
-    def guarded(self, *, key: IdempotencyKey, digest: bytes) -> GuardedView:
-        return GuardedView(
-            self._documents,
-            self._conversations,
-            answers=self._answers,
-            key=key,
-            digest=digest,
-        )
+    def guarded(
+        self,
+        *,
+        key: IdempotencyKey | None = None,
+        digest: bytes = b"",
+        fence: Claim | None = None,
+    ) -> GuardedView:
+        guard = Guard(self._answers, self.claims, key=key, digest=digest, fence=fence)
+        return GuardedView(self._documents, self._conversations, guard=guard)

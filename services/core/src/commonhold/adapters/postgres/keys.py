@@ -104,16 +104,20 @@ class Keys:
         key: IdempotencyKey,
         digest: bytes,
         subject: Subject,
+        hold: Callable[[Connection], Awaitable[None]],
         act: Callable[[Connection], Awaitable[T]],
     ) -> T:
         """The answer of `act`, from a call of it now or from the one remembered.
 
-        Raises ValueError for a key that was used with another digest; whatever `act`
-        raises rolls the key back, so that only successes are remembered.
+        `hold` takes the locks that come before the key. Raises ValueError for a key that
+        was used with another digest; whatever `hold` or `act` raises rolls the key back, so
+        that only successes are remembered.
         """
         while True:
             try:
-                return await self._try(conn, key=key, digest=digest, subject=subject, act=act)
+                return await self._try(
+                    conn, key=key, digest=digest, subject=subject, hold=hold, act=act
+                )
             except _ExpiredKeyError as found:
                 # In a transaction of its own: an erasure takes keys after heads, so nobody
                 # may wait for a head with a key in hand that others can see.
@@ -126,10 +130,12 @@ class Keys:
         key: IdempotencyKey,
         digest: bytes,
         subject: Subject,
+        hold: Callable[[Connection], Awaitable[None]],
         act: Callable[[Connection], Awaitable[T]],
     ) -> T:
         # Whoever holds the key is waited for as long as for a connection.
         async with transaction(conn, settings=self._lock_wait):
+            await hold(conn)
             remembered = await self._claim(conn, key=key, digest=digest, subject=subject)
             if remembered is not None:
                 self.replays += 1

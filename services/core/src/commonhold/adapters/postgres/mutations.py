@@ -1,21 +1,24 @@
 """Everything that changes something, checked at the door and handed to a runner.
 
 The runner says under what the change happens: alone on a connection (the store itself),
-or inside the transaction of an idempotency key (a guarded view). The rules are written
-once, here, for both.
+or in one transaction with the fence of a claim and an idempotency key (a guarded view).
+The rules are written once, here, for both.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.claims import PostgresClaims
 from commonhold.adapters.postgres.conditions import Conditions
+from commonhold.adapters.postgres.connections import transaction
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.keys import Keys, Subject
 from commonhold.adapters.postgres.pool import Pool
 from commonhold.adapters.postgres.turns import Turns
 from commonhold.adapters.postgres.units import Units
 from commonhold.contract.archives import landed_conversation, landed_scope
+from commonhold.contract.claims import Claim
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
@@ -50,20 +53,57 @@ class DirectRunner:
             return await act(conn)
 
 
-class KeyedRunner:
-    """The mutation in the transaction of its key, or the answer given under the key before."""
+class FencedRunner:
+    """The mutation in a transaction that holds its claim."""
 
-    def __init__(self, pool: Pool, keys: Keys, *, key: IdempotencyKey, digest: bytes) -> None:
+    def __init__(self, pool: Pool, claims: PostgresClaims, *, fence: Claim) -> None:
+        self._pool = pool
+        self._claims = claims
+        self._fence = fence
+
+    async def __call__(self, subject: Subject, act: Act[T]) -> T:  # noqa: ARG002 - Runner's
+        async with self._pool.connection() as conn, transaction(conn):
+            await self._claims.hold(conn, self._fence)
+            return await act(conn)
+
+
+class KeyedRunner:
+    """The mutation in the transaction of its key, or the answer given under the key before.
+
+    The fence, where there is one, is held before the key is looked at.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        keys: Keys,
+        claims: PostgresClaims,
+        *,
+        key: IdempotencyKey,
+        digest: bytes,
+        fence: Claim | None,
+    ) -> None:
         self._pool = pool
         self._keys = keys
+        self._claims = claims
         self._key = key
         self._digest = digest
+        self._fence = fence
 
     async def __call__(self, subject: Subject, act: Act[T]) -> T:
         async with self._pool.connection() as conn:
             return await self._keys.once(
-                conn, key=self._key, digest=self._digest, subject=subject, act=act
+                conn,
+                key=self._key,
+                digest=self._digest,
+                subject=subject,
+                hold=self._hold,
+                act=act,
             )
+
+    async def _hold(self, conn: Connection) -> None:
+        if self._fence is not None:
+            await self._claims.hold(conn, self._fence)
 
 
 class PostgresMutations:

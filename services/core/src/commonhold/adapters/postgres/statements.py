@@ -94,15 +94,26 @@ class KeyStatements(msgspec.Struct, frozen=True, kw_only=True):
     list_missing_timeouts: str
 
 
+class ClaimStatements(msgspec.Struct, frozen=True, kw_only=True):
+    """sql/claims.sql."""
+
+    is_claimed: str
+    take_claims: str
+    extend_claims: str
+    release_claims: str
+    hold_claims: str
+
+
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """Every statement, with its tables in one schema."""
 
     documents: DocumentStatements
     turns: TurnStatements
     keys: KeyStatements
+    claims: ClaimStatements
 
 
-Named = TypeVar("Named", DocumentStatements, TurnStatements, KeyStatements)
+Named = TypeVar("Named", DocumentStatements, TurnStatements, KeyStatements, ClaimStatements)
 
 
 def parse_statements(text: str) -> dict[str, str]:
@@ -135,6 +146,7 @@ def statements_in(schema: str) -> Statements:
         documents=_moved(_DOCUMENTS, schema),
         turns=_moved(_TURNS, schema),
         keys=_moved(_KEYS, schema),
+        claims=_moved(_CLAIMS, schema),
     )
 
 
@@ -151,3 +163,4 @@ def _moved(record: Named, schema: str) -> Named:
 _DOCUMENTS = _load(DocumentStatements, "documents.sql")
 _TURNS = _load(TurnStatements, "turns.sql")
 _KEYS = _load(KeyStatements, "keys.sql")
+_CLAIMS = _load(ClaimStatements, "claims.sql")

@@ -9,20 +9,24 @@ from datetime import datetime
 from typing import ClassVar
 
 from commonhold.adapters.postgres import checks
+from commonhold.adapters.postgres.claims import PostgresClaims
 from commonhold.adapters.postgres.conditions import Conditions
 from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.keys import Keys
 from commonhold.adapters.postgres.mutations import (
     DirectRunner,
+    FencedRunner,
     KeyedRunner,
     PostgresMutations,
+    Runner,
 )
 from commonhold.adapters.postgres.pages import Pages
 from commonhold.adapters.postgres.pool import Pool
 from commonhold.adapters.postgres.statements import statements_in
 from commonhold.adapters.postgres.turns import Turns
 from commonhold.adapters.postgres.units import Units
+from commonhold.contract.claims import Claim
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
@@ -83,6 +87,7 @@ class PostgresStore(PostgresMutations):
         self._pool = pool
         self._sql = sql
         self._pages = Pages(documents)
+        self.claims = PostgresClaims(sql.claims, pool, clock)
         self._keys = Keys(
             sql.keys,
             documents=documents,
@@ -310,15 +315,30 @@ class PostgresStore(PostgresMutations):
         async with self._pool.connection() as conn:
             return await self._units.conversations(conn)
 
-    def guarded(self, *, key: IdempotencyKey, digest: bytes) -> PostgresMutations:
-        """Mutations under a key (docs/reference/stores.md, section "Guarded")."""
+    def guarded(
+        self,
+        *,
+        key: IdempotencyKey | None = None,
+        digest: bytes = b"",
+        fence: Claim | None = None,
+    ) -> PostgresMutations:
+        """Mutations under a key, a claim or both (docs/reference/stores.md, 12 and 17)."""
         return PostgresMutations(
-            KeyedRunner(self._pool, self._keys, key=key, digest=digest),
+            self._runner(key, digest=digest, fence=fence),
             documents=self._documents,
             conditions=self._conditions,
             turns=self._turns,
             units=self._units,
         )
+
+    def _runner(self, key: IdempotencyKey | None, *, digest: bytes, fence: Claim | None) -> Runner:
+        if key is not None:
+            return KeyedRunner(
+                self._pool, self._keys, self.claims, key=key, digest=digest, fence=fence
+            )
+        if fence is not None:
+            return FencedRunner(self._pool, self.claims, fence=fence)
+        return DirectRunner(self._pool)
 
     async def sweep_keys(self) -> int:
         """Forget one batch of expired idempotency keys; the number forgotten."""
