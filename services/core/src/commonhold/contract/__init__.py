@@ -64,6 +64,7 @@ from commonhold.contract.search import fold, matches, query_terms, turn_text
 from commonhold.contract.stores import (
     Conditional,
     ConversationMutations,
+    ConversationReader,
     ConversationStore,
     Digestible,
     Erasable,
@@ -105,6 +106,7 @@ __all__ = [
     "ConversationIdInvalidError",
     "ConversationMutations",
     "ConversationProjection",
+    "ConversationReader",
     "ConversationRedaction",
     "ConversationStore",
     "ConversationStoreError",

@@ -6,6 +6,7 @@ or by something that cannot be told from them.
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from commonhold.contract.messages import Message, TextBlock, ToolCall
 
@@ -33,22 +34,27 @@ def matches(folded_text: str, terms: Sequence[str]) -> bool:
     return all(term in folded_text for term in terms)
 
 
-def _pieces(messages: Sequence[Message]) -> Iterator[str]:
-    for message in messages:
-        text = _message_text(message)
-        if text:
-            yield text
-        for call in message.tool_calls:
-            yield _call_text(call)
-
-
-def _message_text(message: Message) -> str:
+def message_text(message: Message) -> str:
+    """The string content, or the text blocks joined by newlines; empty when there is neither."""
     content = message.content
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(block.text for block in content if isinstance(block, TextBlock))
 
 
+def compact_json(value: Any) -> str:
+    """JSON without spaces, letters as they are, in Python's spelling of numbers."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _pieces(messages: Sequence[Message]) -> Iterator[str]:
+    for message in messages:
+        text = message_text(message)
+        if text:
+            yield text
+        for call in message.tool_calls:
+            yield _call_text(call)
+
+
 def _call_text(call: ToolCall) -> str:
-    arguments = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
-    return f"{call.name} {arguments}"
+    return f"{call.name} {compact_json(call.arguments)}"

@@ -127,17 +127,8 @@ class MemoryStore(MemoryEditor, MemoryEraser, Protocol):
 
 
 @runtime_checkable
-class ConversationStore(Protocol):
-    """Append-only conversations (docs/reference/stores.md, section 5).
-
-    Every method checks the id's grammar and raises ConversationIdInvalidError.
-    """
-
-    async def append_turn(
-        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
-    ) -> ConversationTurn:
-        """Record one turn under the next number: gapless, never reused."""
-        ...
+class ConversationReader(Protocol):
+    """What reading asks of a conversation store (docs/reference/stores.md, section 5)."""
 
     async def read_turns(
         self, conversation_id: str, *, after: int = 0, limit: int | None = None
@@ -162,16 +153,30 @@ class ConversationStore(Protocol):
         """
         ...
 
-    async def append_projections(
-        self, conversation_id: str, entries: Sequence[ConversationProjection]
-    ) -> None:
-        """Record derived entries, all or none; the turns need not exist."""
-        ...
-
     async def read_projections(
         self, conversation_id: str, *, after: int = 0, limit: int | None = None
     ) -> tuple[ConversationProjection, ...]:
         """Entries with turn above `after`, by turn, span and order of insertion."""
+        ...
+
+
+@runtime_checkable
+class ConversationStore(ConversationReader, Protocol):
+    """Append-only conversations (docs/reference/stores.md, section 5).
+
+    Every method checks the id's grammar and raises ConversationIdInvalidError.
+    """
+
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        """Record one turn under the next number: gapless, never reused."""
+        ...
+
+    async def append_projections(
+        self, conversation_id: str, entries: Sequence[ConversationProjection]
+    ) -> None:
+        """Record derived entries, all or none; the turns need not exist."""
         ...
 
 

@@ -1,0 +1,86 @@
+"""Atoms: what they are, that cuts spare them, and that hostile text costs no more."""
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonhold.usecases.history.atoms import atom_across, atoms, cut_after, cut_before
+
+SIZE = 8_000
+
+
+def found(text: str) -> list[str]:
+    return [text[atom.start : atom.end] for atom in atoms(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see https://x.io/a?b=1#c, then", ["https://x.io/a?b=1#c"]),
+        ("at https://x.io.", ["https://x.io"]),
+        ("(https://x.io/a)", ["https://x.io/a"]),
+        ("[here](https://x.io/a_(b)).", ["https://x.io/a_(b)"]),
+        ("https://x.io/wiki/A_(b) c", ["https://x.io/wiki/A_(b)"]),
+        ("ops/deploy.sh: run it", ["ops/deploy.sh"]),
+        ("/etc", ["/etc"]),
+        ("a/b(c d", []),
+        ("f(a/b d", ["a/b"]),
+        ("f(a/b)", ["a/b"]),
+        ("fix v1.2.3. And", ["v1.2.3"]),
+        ("word no-digit", []),
+        (".5 and 5", ["5"]),
+        ("2026-11-01,", ["2026-11-01"]),
+        ("a,b2 c", []),
+        ("x1(y2)z3", ["y2", "z3"]),
+        ('"path/to" <a/b> `c/d` e\\f/g', ["path/to", "a/b", "c/d", "f/g"]),
+        ("see[link chat-1:12]now", ["[link chat-1:12]"]),
+        ("[link chat 1:12] [link chat-1:x]", []),
+        ("who? what! where:", []),
+        ("", []),
+    ],
+)
+def test_the_atoms_of_a_text(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
+
+
+pieces = st.sampled_from(
+    ["a", "b1", "/", "(", ")", ".", ",", " ", "[link c:1]", "[", "]", '"', "://", "x/y", "\\"]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(pieces, max_size=30).map("".join), st.integers(0, 60))
+def test_a_moved_cut_splits_no_atom_and_moves_to_its_edge(text: str, at: int) -> None:
+    at = min(at, len(text))
+    before, after = cut_before(text, at), cut_after(text, at)
+    assert before <= at <= after
+    assert atom_across(text, before) is None
+    assert atom_across(text, after) is None
+    spans = [(atom.start, atom.end) for atom in atoms(text)]
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Of several runs the fastest, which the machine disturbed least."""
+    taken = []
+    for _ in range(3):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["/", "(", ")", "()", "(a)", "(a", '"', "a/(", "1", ".", "a.", "://", "[link ", "((a/b)", "a:"],
+)
+def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
+    """Sixteen times the text would take 256 times as long, were it tried from every start."""
+    short, long = unit * (SIZE // len(unit)), unit * (16 * SIZE // len(unit))
+    quick = seconds(lambda: sum(1 for _ in atoms(short)))
+    assert seconds(lambda: sum(1 for _ in atoms(long))) < 80 * max(quick, 0.001)
