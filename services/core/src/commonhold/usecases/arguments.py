@@ -35,9 +35,14 @@ class Parameter(msgspec.Struct, frozen=True):
 def take_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise _invalid(name, "Input should be a valid string")
+    return require_sound(name, value)
+
+
+def require_sound(name: str, value: str, *, tool: str = "memory") -> str:
+    """The text again; CommandError when no store could hold it."""
     fault = text_fault(value)
     if fault is not None:
-        raise _invalid(name, f"Input should not contain {fault}")
+        raise _invalid(name, f"Input should not contain {fault}", tool=tool)
     return value
 
 
@@ -60,7 +65,7 @@ def take_integers(name: str, value: Any) -> list[int]:
     return [take_integer(f"{name}.{position}", item) for position, item in enumerate(value)]
 
 
-def _invalid(name: str, reason: str) -> CommandError:
+def _invalid(name: str, reason: str, *, tool: str = "memory") -> CommandError:
     return CommandError(
-        f"Invalid arguments for tool 'memory': {name}: {reason}", code=INVALID_ARGUMENTS
+        f"Invalid arguments for tool {tool!r}: {name}: {reason}", code=INVALID_ARGUMENTS
     )

@@ -66,6 +66,22 @@ async def read_skills(documents: MemoryReader, table: MountTable) -> list[SkillR
     return rows + built_in
 
 
+async def find_skill(documents: MemoryReader, table: MountTable, name: str) -> SkillFile | None:
+    """The first valid skill at a virtual path or of a name; documents that are none do not count.
+
+    Raises PathInvalidError when the path leads nowhere.
+    """
+    for place in _places(table, name):
+        document = await documents.read(place.scope, place.document_path)
+        if document is None or document.redacted:
+            continue
+        try:
+            return _parse(place, document)
+        except SkillFileError:
+            continue
+    return BUILT_IN_SKILLS.get(name)
+
+
 async def _skill_documents(
     documents: MemoryReader, mount: Mount
 ) -> AsyncIterator[tuple[Place, MemoryDocument]]:
