@@ -3,6 +3,7 @@
 What is settled before a store is reached is tried over the in-memory one alone.
 """
 
+from tests.support.goldens.archives import ArchiveGoldens
 from tests.support.goldens.bodies import BodyGoldens
 from tests.support.goldens.conversations import ConversationGoldens
 from tests.support.goldens.idempotency import IdempotencyGoldens
@@ -39,4 +40,8 @@ class TestStoreRoutes(UnitGoldens):
 
 
 class TestIdempotencyKeys(IdempotencyGoldens):
+    pass
+
+
+class TestMalformedArchives(ArchiveGoldens):
     pass

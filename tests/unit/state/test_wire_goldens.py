@@ -1,5 +1,6 @@
 """The wire, byte for byte, over the in-memory store."""
 
+from tests.support.goldens.archives import ArchiveGoldens
 from tests.support.goldens.bodies import BodyGoldens, JsonGoldens
 from tests.support.goldens.conversations import ConversationGoldens
 from tests.support.goldens.http import HttpGoldens
@@ -38,4 +39,8 @@ class TestIdempotencyKeys(IdempotencyGoldens):
 
 
 class TestJson(JsonGoldens):
+    pass
+
+
+class TestMalformedArchives(ArchiveGoldens):
     pass

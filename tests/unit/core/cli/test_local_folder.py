@@ -102,3 +102,10 @@ def test_the_folder_of_a_clone_is_found_from_below(tmp_path: Path, marker: str) 
 
 def test_outside_of_a_clone_the_folder_is_right_here(tmp_path: Path) -> None:
     assert find_local_folder(tmp_path).place == tmp_path / ".commonhold"
+
+
+def test_a_token_file_that_is_no_text_is_told_of_and_left(folder: LocalFolder) -> None:
+    folder.token_file.write_bytes(b"\xff\xfe")
+    with pytest.raises(CommandError, match="token is no text: remove it"):
+        folder.get_or_make_token()
+    assert folder.token_file.read_bytes() == b"\xff\xfe"

@@ -9,6 +9,7 @@ import pytest
 from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.settings import (
     KNOWN_NAMES,
+    MOST_FILE_BYTES,
     Address,
     Secret,
     Setting,
@@ -96,6 +97,25 @@ def test_a_file_that_cannot_be_read_names_its_variable(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff")
     assert "not UTF-8" in refusal({"NEOSIAN_POSTGRES_DSN_FILE": str(binary)})
+    told = refusal({"NEOSIAN_POSTGRES_DSN_FILE": str(tmp_path)})
+    assert told == "NEOSIAN_POSTGRES_DSN_FILE names a file that cannot be read: Is a directory"
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", None])
+def test_a_file_without_end_is_read_no_further_than_a_setting_is_long(
+    tmp_path: Path, path: str | None
+) -> None:
+    large = tmp_path / "large"
+    large.write_bytes(b"x" * (MOST_FILE_BYTES + 1))
+    told = refusal({"NEOSIAN_POSTGRES_DSN_FILE": path or str(large)})
+    assert told == f"NEOSIAN_POSTGRES_DSN_FILE names a file larger than {MOST_FILE_BYTES} bytes"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_value(tmp_path: Path) -> None:
+    marked = tmp_path / "marked"
+    marked.write_text("postgresql://h/d", encoding="utf-8-sig")
+    told = refusal({"NEOSIAN_POSTGRES_DSN_FILE": str(marked)})
+    assert told == "NEOSIAN_POSTGRES_DSN_FILE names a file that begins with a byte order mark"
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,13 @@ class LocalFolder:
 
     def _token(self) -> str | None:
         try:
-            return self.token_file.read_text().strip() or None
+            return self.token_file.read_text(encoding="utf-8").strip() or None
         except FileNotFoundError:
             return None
+        except UnicodeDecodeError as error:
+            raise CommandError(
+                f"{self.token_file} is no text: remove it, and the next start makes a new one"
+            ) from error
 
 
 def find_local_folder(start: Path) -> LocalFolder:

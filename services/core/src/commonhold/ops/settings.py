@@ -16,6 +16,9 @@ from commonhold.contract.ids import check_schema_name
 
 FILE_SUFFIX = "_FILE"
 OWN_PREFIX = "COMMONHOLD_"
+# A device has no end, and no setting is as long.
+MOST_FILE_BYTES = 1024 * 1024
+_BYTE_ORDER_MARK = "\ufeff"
 
 # Of all programs together, so that one environment can serve several of them.
 KNOWN_NAMES = frozenset(
@@ -238,10 +241,16 @@ def _parse(setting: Setting, text: str) -> Any:
 
 def _read_file(name: str, path: str) -> str:
     try:
-        text = Path(path).read_bytes().decode()
+        with Path(path).open("rb") as file:
+            raw = file.read(MOST_FILE_BYTES + 1)
+        text = raw.decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise ConfigurationError(f"{name} names a file that cannot be read: {reason}") from None
+    if len(raw) > MOST_FILE_BYTES:
+        raise ConfigurationError(f"{name} names a file larger than {MOST_FILE_BYTES} bytes")
+    if text.startswith(_BYTE_ORDER_MARK):
+        raise ConfigurationError(f"{name} names a file that begins with a byte order mark")
     return text.removesuffix("\r\n") if text.endswith("\r\n") else text.removesuffix("\n")
 
 
