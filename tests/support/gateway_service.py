@@ -3,8 +3,8 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NamedTuple
 
 from commonhold.ops.health import Health
 from commonhold.ops.metrics import Metrics
@@ -80,24 +80,68 @@ class RunningGateway:
             "POST", "/mcp", body=body, token=token, headers={**MCP_HEADERS, **(headers or {})}
         )
 
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        token: str = TOKEN,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The reply to one request: with `result`, or with `error`."""
+        message = {"jsonrpc": "2.0", "id": 7, "method": method}
+        if params is not None:
+            message["params"] = params
+        answer = await self.post(message, token=token, headers=headers)
+        assert answer.status == 200, answer
+        reply = reply_of(answer)
+        assert reply["id"] == 7
+        return reply
 
-@asynccontextmanager
-async def in_own_task(context: AbstractAsyncContextManager[None]) -> AsyncIterator[None]:
-    """Enter and leave a context in one task: those of a fixture's halves differ."""
-    entered, left = asyncio.Event(), asyncio.Event()
+    async def call(self, tool: str, *, token: str = TOKEN, **arguments: Any) -> "Called":
+        """A tool call without a session."""
+        reply = await self.request(
+            "tools/call", {"name": tool, "arguments": arguments}, token=token
+        )
+        return called(reply["result"])
 
-    async def hold() -> None:
-        async with context:
-            entered.set()
-            await left.wait()
+    async def initialize(self, version: str = "2025-11-25", **more: Any) -> dict[str, Any]:
+        result: dict[str, Any] = (await self.request("initialize", hello(version), **more))[
+            "result"
+        ]
+        return result
 
-    holder = asyncio.create_task(hold())
-    await entered.wait()
-    try:
-        yield
-    finally:
-        left.set()
-        await holder
+
+class Called(NamedTuple):
+    """A tool's answer: whether it failed, its text, and its hint."""
+
+    failed: bool
+    text: str
+    hint: str | None
+
+
+def called(result: Mapping[str, Any]) -> Called:
+    assert result.keys() <= {"content", "isError", "resultType", "_meta"}
+    texts = [part["text"] for part in result["content"]]
+    assert [part["type"] for part in result["content"]] == ["text"] * len(texts)
+    return Called(result["isError"], texts[0], texts[1] if len(texts) > 1 else None)
+
+
+def hello(version: str = "2025-11-25") -> dict[str, Any]:
+    """The parameters of `initialize`."""
+    client = {"name": "t", "version": "0"}
+    return {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
+
+
+def reply_of(answer: Answer) -> dict[str, Any]:
+    """The one JSON-RPC message of an answer, whether it came as JSON or as an event."""
+    text = answer.text
+    if (answer.header("content-type") or "").startswith("text/event-stream"):
+        (text,) = [
+            line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")
+        ]
+    reply: dict[str, Any] = json.loads(text)
+    return reply
 
 
 @asynccontextmanager
@@ -129,7 +173,7 @@ async def running_gateway(
         is_stateful=is_stateful,
         mounts_anything=mounts_anything,
     )
-    async with in_own_task(gateway.surface.run()):
+    async with gateway.surface.run():
         server = GatewayServer(gateway.gates)
         await server.listen(Address("127.0.0.1", 0))
         try:

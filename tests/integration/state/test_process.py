@@ -12,7 +12,8 @@ from commonhold.migrations import SCHEMA_VERSION, migrate
 from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer, execute, temporary_database
 from tests.support.raw_http import request_bytes
-from tests.support.state_process import TOKEN, state_process
+from tests.support.service_process import TOKEN
+from tests.support.state_process import post, state_process
 
 READ = {"scope": "u:a", "path": "p"}
 BODY = b'{"scope":"u:a","path":"p"}'
@@ -37,10 +38,10 @@ async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:
     async with state_process(database_dsn) as service:
         await service.until_ops("/readyz", status=200)
         assert (await service.ops("/livez")).status == 200
-        written = await service.post("memory/write", {**READ, "content": "x"})
+        written = await post(service, "memory/write", {**READ, "content": "x"})
         assert written.status == 200
         assert (
-            await service.post("memory/write", {**READ, "content": "x", "expected_version": 9})
+            await post(service, "memory/write", {**READ, "content": "x", "expected_version": 9})
         ).status == 400
         metrics = await service.ops("/metrics")
         assert (metrics.header("content-type") or "").startswith("text/plain; version=0.0.4")
@@ -145,13 +146,13 @@ async def test_a_missing_schema_is_said_once_and_waited_for(empty_database_dsn: 
     async with state_process(empty_database_dsn) as service:
         unready = await service.until_ops("/readyz", status=503, holding="migrate")
         assert "commonhold migrate" in unready.text
-        answer = await service.post("memory/read", READ)
+        answer = await post(service, "memory/read", READ)
         assert (answer.status, answer.text) == (503, "Service Unavailable")
         async with await service.connect() as connection:
             assert (await connection.ask(request_bytes("GET", "/health"))).status == 200
         await migrate(empty_database_dsn)
         await service.until_ops("/readyz", status=200)
-        assert (await service.post("memory/read", READ)).status == 200
+        assert (await post(service, "memory/read", READ)).status == 200
         assert len(service.events("not_ready")) == 1
 
 
@@ -162,10 +163,10 @@ async def test_rights_that_are_missing_are_said_once_and_waited_for(database_dsn
     try:
         async with state_process(parts._replace(netloc=login).geturl()) as service:
             await service.until_ops("/readyz", status=503, holding="42501")
-            assert (await service.post("memory/read", READ)).status == 503
+            assert (await post(service, "memory/read", READ)).status == 503
             await migrate(database_dsn, grant_to=role)
             await service.until_ops("/readyz", status=200)
-            assert (await service.post("memory/read", READ)).status == 200
+            assert (await post(service, "memory/read", READ)).status == 200
             assert len(service.events("not_ready")) == 1
     finally:
         await execute(database_dsn, f"DROP OWNED BY {role}")
@@ -178,10 +179,10 @@ async def test_a_schema_that_goes_and_comes_back_under_a_running_service_is_no_d
     async with state_process(database_dsn) as service:
         await service.until_ops("/readyz", status=200)
         await execute(database_dsn, "ALTER SCHEMA commonhold RENAME TO elsewhere")
-        assert (await service.post("memory/read", READ)).status == 503
+        assert (await post(service, "memory/read", READ)).status == 503
         await execute(database_dsn, "ALTER SCHEMA elsewhere RENAME TO commonhold")
         await service.until_ops("/readyz", status=200)
-        assert (await service.post("memory/read", READ)).status == 200
+        assert (await post(service, "memory/read", READ)).status == 200
 
 
 async def test_a_database_that_is_away_at_start_is_waited_for() -> None:
@@ -191,7 +192,7 @@ async def test_a_database_that_is_away_at_start_is_waited_for() -> None:
         async with state_process(dsn) as service:
             unready = await service.until_ops("/readyz", status=503, holding="cannot be reached")
             assert unready.status == 503
-            assert (await service.post("memory/read", READ)).status == 503
+            assert (await post(service, "memory/read", READ)).status == 503
             assert "commonhold_database_up 0.0" in (await service.ops("/metrics")).text
             service.signal(signal.SIGTERM)
             assert await service.exit_status() == 0
@@ -237,7 +238,7 @@ async def test_the_log_is_json_and_holds_no_body_and_no_token(database_dsn: str)
     settings = {"COMMONHOLD_LOG_LEVEL": "debug"}
     async with state_process(database_dsn, settings=settings) as service:
         await service.until_ops("/readyz", status=200)
-        await service.post("memory/write", {**READ, "content": "hunter2"})
+        await post(service, "memory/write", {**READ, "content": "hunter2"})
         async with await service.connect() as connection:
             headers = {
                 "authorization": "Bearer wrong-hunter3",
@@ -262,7 +263,7 @@ async def test_timeouts_dropped_by_a_pooler_are_told_once_with_the_remedy(
 ) -> None:
     async with state_process(pgbouncer_dsn) as service:
         await service.until_ops("/readyz", status=200)
-        assert (await service.post("memory/write", {**READ, "content": "x"})).status == 200
+        assert (await post(service, "memory/write", {**READ, "content": "x"})).status == 200
         told = [line for line in service.lines if "timeouts_missing" in line]
     assert len(told) == 1
     for words in ("statement_timeout", "lock_timeout", "--grant-to"):

@@ -101,7 +101,8 @@ def reaches_of(settings: GatewaySettings) -> Mapping[str, Reach]:
     if settings.mounts is None:
         return named
     default = Reach(mounts=settings.mounts)
-    free = {client.actor: default for client in clients if not client.is_constrained}
+    held = {client.actor for client in clients if client.is_constrained}
+    free = {client.actor: default for client in clients if client.actor not in held}
     return {**free, **named}
 
 

@@ -34,6 +34,7 @@ class GuardedBody:
 
     It raises RejectedError for a body that is too large, too slow or finds no room. With
     its last byte the request takes its place among those in flight: slow senders hold none.
+    A request for a stream takes none either, since it would keep it.
     """
 
     __slots__ = (
@@ -45,16 +46,24 @@ class GuardedBody:
         "_receive",
         "_size",
         "_started",
+        "_takes_place",
         "_timeout",
     )
 
     def __init__(
-        self, receive: Receive, *, lease: Lease, limit_bytes: int, timeout_seconds: float
+        self,
+        receive: Receive,
+        *,
+        lease: Lease,
+        limit_bytes: int,
+        timeout_seconds: float,
+        takes_place: bool = True,
     ) -> None:
         self._receive = receive
         self._lease = lease
         self._limit = limit_bytes
         self._timeout = timeout_seconds
+        self._takes_place = takes_place
         self._size = 0
         self._is_whole = False
         self._loop = asyncio.get_running_loop()
@@ -82,7 +91,7 @@ class GuardedBody:
         self._deadline = self._started + self._patience()
         if is_last:
             self._is_whole = True
-            if not self._lease.enter():
+            if self._takes_place and not self._lease.enter():
                 raise RejectedError(UNAVAILABLE, reason=FULL)
 
     def _patience(self) -> float:

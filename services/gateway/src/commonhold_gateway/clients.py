@@ -6,7 +6,7 @@ file open and the service down.
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -84,9 +84,13 @@ def parse_clients(document: Mapping[str, Any], *, tokens: Iterable[Client]) -> M
     section = document.get(SECTION)
     if not isinstance(section, Mapping) or not section:
         raise ClientsFileError('no client is named: [clients."client:name"]', place=(SECTION,))
-    by_actor = {client.actor: client for client in tokens}
+    known = tuple(tokens)
     return {
-        name: _reach(entry, client=by_actor.get(name), place=(SECTION, name))
+        name: _reach(
+            entry,
+            holders=[client for client in known if client.actor == name],
+            place=(SECTION, name),
+        )
         for name, entry in section.items()
     }
 
@@ -120,8 +124,9 @@ def _holds(document: Any, place: Place) -> bool:
     return True
 
 
-def _reach(entry: Any, *, client: Client | None, place: Place) -> Reach:
-    if client is None:
+def _reach(entry: Any, *, holders: Sequence[Client], place: Place) -> Reach:
+    """The reach of one entry; each of its tokens, old ones included, has to allow it."""
+    if not holders:
         raise ClientsFileError(f"no token speaks for {place[-1]!r}", place=place)
     try:
         decoded = msgspec.convert(entry, ClientEntry)
@@ -132,7 +137,8 @@ def _reach(entry: Any, *, client: Client | None, place: Place) -> Reach:
         conversation_prefixes=decoded.conversations,
         instructions=decoded.instructions,
     )
-    _require_allowed(reach, client=client, place=place)
+    for client in holders:
+        _require_allowed(reach, client=client, place=place)
     return reach
 
 

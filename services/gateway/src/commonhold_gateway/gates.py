@@ -121,6 +121,7 @@ class Gates:
             lease=lease,
             limit_bytes=self._body_limit,
             timeout_seconds=self._body_timeout,
+            takes_place=exchange.method != "GET",
         )
         exchange.scope[IDENTITY] = identity
         return await surface(exchange.scope, body.receive, exchange.send)

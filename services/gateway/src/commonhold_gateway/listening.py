@@ -5,7 +5,6 @@ uvicorn's own server would take the signals, and it ends the process by itself.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from email.utils import formatdate
 
 import uvicorn
@@ -87,17 +86,17 @@ class GatewayServer:
         await self._quiet.wait()
 
     async def abort(self) -> None:
-        """End what still runs."""
+        """End what still runs: streams as if their clients had left, the rest by force."""
         if self._clock is not None:
             self._clock.cancel()
-        tasks = list(self._state.tasks)
-        for task in tasks:
-            task.cancel()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ABORT_SECONDS):
-                await asyncio.gather(*tasks, return_exceptions=True)
         for connection in list(self._state.connections):
             connection.transport.abort()
+        running = set(self._state.tasks)
+        if running:
+            _done, running = await asyncio.wait(running, timeout=ABORT_SECONDS)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     def _connect(self) -> Connection:
         return Connection(self._config, self._state, on_lost=self._look)

@@ -4,6 +4,7 @@ docs/reference/mcp.md, sections 3 to 6. Handlers take the caller from the reques
 SDK hands them, so that both eras and both kinds of session run the same code.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -31,6 +32,9 @@ TITLE = "Commonhold"
 # Whatever is listed may change with the next write, and is one client's own.
 _NEVER_CACHED = CacheHint(ttl_ms=0, scope="private")
 
+# The newer era asks for it; for the older one the SDK leaves it out.
+_COMPLETE = {"resultType": "complete"}
+
 Context: TypeAlias = ServerRequestContext[Any, Request]
 
 
@@ -52,8 +56,27 @@ class Surface:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        async with self._manager.run():
+        """Serve while the block runs.
+
+        The SDK's task group lives in a task of its own: it would wrap in a group whatever
+        the block raises, and has to be left by the task that entered it.
+        """
+        entered, left = asyncio.Event(), asyncio.Event()
+        holder = asyncio.create_task(self._hold(entered, left))
+        await entered.wait()
+        try:
             yield
+        finally:
+            left.set()
+            await holder
+
+    async def _hold(self, entered: asyncio.Event, left: asyncio.Event) -> None:
+        try:
+            async with self._manager.run():
+                entered.set()
+                await left.wait()
+        finally:
+            entered.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._is_stateful:
@@ -83,7 +106,7 @@ class Surface:
         self, context: Context, _params: types.PaginatedRequestParams
     ) -> HandlerResult:
         _identity, reach = _caller(context)
-        return {"tools": [tool.shown for tool in tools_of(reach)]}
+        return {**_COMPLETE, "tools": [tool.shown for tool in tools_of(reach)]}
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -109,6 +132,7 @@ def _caller(context: Context) -> tuple[Identity, Reach]:
 def _content(result: ToolResult) -> dict[str, Any]:
     texts = [result.data if result.success else result.error, result.system_reminder]
     return {
+        **_COMPLETE,
         "content": [{"type": "text", "text": text} for text in texts if text is not None],
         "isError": not result.success,
     }

@@ -10,7 +10,7 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.
 
 def request_id_of(headers: Mapping[str, str]) -> str:
     """`X-Request-Id`, else the trace id of `traceparent`, else a fresh one."""
-    given = headers.get("X-Request-Id", "")
+    given = headers.get("x-request-id", "")
     if _GIVEN.fullmatch(given) is not None:
         return given
     trace = _TRACEPARENT.fullmatch(headers.get("traceparent", ""))

@@ -1,0 +1,100 @@
+"""Sessions, for clients that insist on them (docs/reference/mcp.md, section 3)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from commonhold.adapters.in_memory import InMemoryStore
+from tests.support.gateway_service import RunningGateway, hello, reply_of, running_gateway
+from tests.support.raw_http import Answer, request_bytes
+
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+SESSION = "mcp-session-id"
+
+
+@pytest.fixture
+async def stateful(store: InMemoryStore) -> AsyncIterator[RunningGateway]:
+    async with running_gateway(store, is_stateful=True) as service:
+        yield service
+
+
+async def begin(gateway: RunningGateway) -> str:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()}
+    answer = await gateway.post(message)
+    session = answer.header(SESSION)
+    assert session is not None
+    assert len(session) == 32
+    return session
+
+
+def error_of(answer: Answer) -> tuple[int, int, str]:
+    error = json.loads(answer.text)["error"]
+    return answer.status, error["code"], error["message"]
+
+
+async def test_a_session_is_begun_used_and_ended(stateful: RunningGateway) -> None:
+    session = {SESSION: await begin(stateful)}
+    # Before `notifications/initialized`, as some clients do.
+    answer = await stateful.post(LIST, headers=session)
+    assert answer.status == 200
+    assert len(reply_of(answer)["result"]["tools"]) > 0
+    note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert (await stateful.post(note, headers=session)).status == 202
+    assert (await stateful.ask("DELETE", "/mcp", headers=session)).status == 200
+    assert error_of(await stateful.post(LIST, headers=session)) == (
+        404,
+        -32600,
+        "Session not found",
+    )
+
+
+async def test_without_a_session_only_initialize_is_served(stateful: RunningGateway) -> None:
+    told = error_of(await stateful.post(LIST))
+    assert told == (400, -32600, "Bad Request: Missing session ID")
+
+
+async def test_another_credential_gets_404_as_for_an_unknown_session(
+    stateful: RunningGateway,
+) -> None:
+    session = {SESSION: await begin(stateful)}
+    unknown = error_of(await stateful.post(LIST, headers={SESSION: "0" * 32}))
+    assert error_of(await stateful.post(LIST, headers=session, token="b0b")) == unknown
+    assert unknown == (404, -32600, "Session not found")
+    assert (await stateful.ask("DELETE", "/mcp", headers=session, token="b0b")).status == 404
+    assert (await stateful.post(LIST, headers=session)).status == 200
+
+
+async def test_a_stream_of_a_session_takes_no_place_and_ends_with_the_service(
+    store: InMemoryStore,
+) -> None:
+    async with running_gateway(store, is_stateful=True) as gateway:
+        headers = {
+            "host": "localhost",
+            "authorization": "Bearer s3cret",
+            "accept": "text/event-stream",
+            SESSION: await begin(gateway),
+        }
+        async with await gateway.connect() as connection:
+            await connection.send(request_bytes("GET", "/mcp", headers=headers))
+            assert await connection.read_line() == b"HTTP/1.1 200 OK\r\n"
+            in_flight = 'commonhold_in_flight{service="gateway"} 0.0'
+            assert in_flight in gateway.metrics.render().decode()
+            gateway.server.stop_accepting()
+            await asyncio.wait_for(gateway.server.drain(), 5)
+            await gateway.server.abort()
+            await connection.read_to_end()
+
+
+async def test_a_call_in_a_session_is_attributed_to_its_caller(
+    stateful: RunningGateway, store: InMemoryStore
+) -> None:
+    session = {SESSION: await begin(stateful)}
+    arguments = {"command": "create", "path": "/user/a", "content": "x"}
+    params = {"name": "memory", "arguments": arguments}
+    reply = await stateful.request("tools/call", params, headers=session)
+    assert reply["result"]["content"][0]["text"] == "Created /user/a (v1)"
+    document = await store.read("user:ana", "a")
+    assert document is not None
+    assert document.actor == "client:ana/mcp:gateway"
