@@ -24,6 +24,7 @@ STEPS = (
     "5. The ledger of",
     "6. Redact the document and the turn",
     "7. Look for",
+    "8. Ask http://127.0.0.1:",
     "Done: each step was checked against the answers.",
 )
 
@@ -122,6 +123,15 @@ def test_the_edit_the_refusal_and_the_ledger_are_real(run: LocalRun, pages: Path
     ]
 
 
+def test_the_gateway_shows_an_agent_what_is_stored(run: LocalRun, pages: Path) -> None:
+    call(run, "memory/write", scope="user:me", path="notes/kettle", content="on")
+    transcript = demo(run, pages).stdout
+    asked = transcript[transcript.index(STEPS[7]) :]
+    assert asked.startswith(f"8. Ask http://127.0.0.1:{run.mcp_port}/mcp as an agent does")
+    assert "   ## /user\n   - /user/notes/kettle\n" in asked
+    assert "   ## /project\n   (empty)\n" in asked
+
+
 def test_what_was_redacted_is_gone_from_the_service(run: LocalRun, pages: Path) -> None:
     transcript = demo(run, pages).stdout
     scope = found(r"into scope (\S+)", transcript)
@@ -168,6 +178,8 @@ def test_another_service_is_reached_by_url_and_token(run: LocalRun, pages: Path)
     )
     assert done.returncode == 0
     assert STEPS[-1] in done.stdout
+    # Where its gateway is, if it has one, is not known.
+    assert STEPS[7] not in done.stdout
 
 
 def test_a_pipe_gets_plain_text_and_a_terminal_a_moving_bar(run: LocalRun, pages: Path) -> None:

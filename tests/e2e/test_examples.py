@@ -13,12 +13,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.load.replicas import start_replicas
+from commonhold.cli.client_snippets import command_lines, export_token, mcp_servers
+from commonhold.cli.local_services import DEFAULT_MOUNTS
+from tests.support.load.replicas import GATEWAY, start_replicas
 from tests.support.markdown import REPOSITORY, fences, reference, section
 from tests.support.wire_examples import Exchange, comparable, conversations
 
 TOKEN = "example-token"
 SHOWN_URL = "http://127.0.0.1:6367"
+SHOWN_MCP_URL = "http://127.0.0.1:6368/mcp"
 TIMEOUT_SECONDS = 60
 
 
@@ -27,6 +30,16 @@ def url(database_dsn: str, tmp_path: Path) -> Iterator[str]:
     """A service on a fresh database."""
     with start_replicas(database_dsn, token=TOKEN, logs=tmp_path, count=1) as replicas:
         yield f"http://127.0.0.1:{replicas[0].port}"
+
+
+@pytest.fixture
+def mcp_url(database_dsn: str, tmp_path: Path) -> Iterator[str]:
+    """A gateway on a fresh database."""
+    mounts = {"COMMONHOLD_GATEWAY_MOUNTS": DEFAULT_MOUNTS}
+    with start_replicas(
+        database_dsn, token=TOKEN, logs=tmp_path, count=1, settings=mounts, service=GATEWAY
+    ) as replicas:
+        yield replicas[0].mcp_url
 
 
 @pytest.mark.parametrize(("title", "exchanges"), conversations().items())
@@ -76,6 +89,43 @@ def test_the_client_runs_to_its_end(url: str) -> None:
         "turn 1 recorded, 1 found",
         "erased 1 path and 1 turn; what is left: ''",
     ]
+
+
+def test_the_client_of_the_protocol_runs_to_its_end(mcp_url: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", REPOSITORY / "examples/mcp_client.py", mcp_url],
+        env={"PATH": os.environ["PATH"], "NEOSIAN_CLIENT_TOKEN": TOKEN},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    tools, *answers = done.stdout.splitlines()
+    assert tools.startswith("tools: memory, list_skills, load_skill")
+    assert answers == [
+        "Created /user/notes/kettle (v1)",
+        "Edited /user/notes/kettle (v2)",
+        "failed: old_str did not appear verbatim in /user/notes/kettle",
+        "/user/notes/kettle (v2):",
+        "1: off",
+        "2: ",
+        "Deleted /user/notes/kettle",
+    ]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/connect-a-client.md"])
+def test_a_page_shows_the_snippets_that_a_local_run_prints(page: str) -> None:
+    text = (REPOSITORY / page).read_text()
+    assert f"{mcp_servers(SHOWN_MCP_URL)}\n" in fences(text, "json")
+
+
+def test_the_commands_of_the_page_are_those_that_a_local_run_prints() -> None:
+    page = (REPOSITORY / "docs/howto/connect-a-client.md").read_text()
+    shown = "".join(fences(page, "sh")).splitlines()
+    assert [*command_lines(SHOWN_MCP_URL), export_token(".commonhold/token")] == sorted(
+        line for line in shown if line.startswith(("claude", "codex", "export"))
+    )
 
 
 def test_the_kit_of_the_reference_runs_as_shown(tmp_path: Path) -> None:

@@ -1,18 +1,22 @@
 """`commonhold dev` from outside: a first request as printed, and nothing left behind."""
 
+import asyncio
 import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import stat
+import string
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -28,6 +32,7 @@ from tests.support.local_runs import (
     paste,
     wait_until_all_ended,
 )
+from tests.support.mcp_clients import mcp_client, texts
 from tests.support.processes import descendants, wait_until
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -70,6 +75,57 @@ def test_the_printed_lines_write_and_read_a_document() -> None:
         assert written["content"] == "Remember the milk."
         assert json.loads(paste(read))["document"] == written
         assert f"http://127.0.0.1:{run.port}" in run.output
+
+
+def test_an_agent_connects_by_the_printed_snippet_and_sees_what_was_written(clone: Path) -> None:
+    with local_run(clone) as run:
+        token = (clone / ".commonhold" / "token").read_text().strip()
+        server = printed_server(run.wait_until_up(), token)
+        assert asyncio.run(viewed(server, "/user/notes/first")) == (
+            "/user/notes/first (v1):\n1: Remember the milk."
+        )
+
+
+def test_the_token_is_in_no_snippet_and_in_no_argument(clone: Path) -> None:
+    with local_run(clone) as run:
+        token = (clone / ".commonhold" / "token").read_text().strip()
+        run.wait_until_up()
+        assert run.output.count(token) == 1
+        assert f"export NEOSIAN_CLIENT_TOKEN=$(cat {clone}/.commonhold/token)" in run.output
+        for pid in run.processes():
+            assert token.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_the_printed_commands_hold_the_printed_server(clone: Path) -> None:
+    with local_run(clone) as run:
+        output = run.wait_until_up().output
+    shown = json.loads(snippet(output))["mcpServers"]["commonhold"]
+    lines = [shlex.split(line) for line in output.splitlines() if " mcp add" in line]
+    (claude,) = (words for words in lines if words[0] == "claude")
+    (codex,) = (words for words in lines if words[0] == "codex")
+    assert claude[:3] == ["claude", "mcp", "add-json"]
+    assert json.loads(claude[-1]) == shown
+    assert codex[codex.index("--url") + 1] == shown["url"]
+
+
+def snippet(output: str) -> str:
+    """The JSON among the printed lines."""
+    found = re.search(r"^\{\n.*?^\}$", output, re.MULTILINE | re.DOTALL)
+    assert found is not None, output
+    return found[0]
+
+
+def printed_server(run: LocalRun, token: str) -> dict[str, Any]:
+    """The printed server as a client reads it: with its variables put in."""
+    expanded = string.Template(snippet(run.output)).substitute(NEOSIAN_CLIENT_TOKEN=token)
+    server: dict[str, Any] = json.loads(expanded)["mcpServers"]["commonhold"]
+    return server
+
+
+async def viewed(server: dict[str, Any], path: str) -> str:
+    async with mcp_client(server["url"], headers=server["headers"]) as client:
+        answer = await client.call_tool("memory", {"command": "view", "path": path})
+    return texts(answer)[0]
 
 
 def awkward(parent: Path) -> Path:
@@ -202,7 +258,7 @@ def test_a_second_run_is_refused_and_the_first_goes_on(clone: Path) -> None:
         assert stored(first) == "Remember the milk."
 
 
-@pytest.mark.parametrize("name", ["COMMONHOLD_STATE_LISTEN", "COMMONHOLD_STATE_OPS_LISTEN"])
+@pytest.mark.parametrize("name", ["COMMONHOLD_STATE_LISTEN", "COMMONHOLD_GATEWAY_OPS_LISTEN"])
 def test_a_port_in_use_stops_the_start_by_name(clone: Path, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -212,19 +268,25 @@ def test_a_port_in_use_stops_the_start_by_name(clone: Path, name: str) -> None:
             assert name in run.output
 
 
-@pytest.mark.parametrize("part", ["commonhold_state", "postgres"])
-def test_a_part_that_dies_stops_everything_and_shows_its_last_lines(clone: Path, part: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("commonhold_state", "the state service"),
+        ("commonhold_gateway", "the gateway"),
+        ("postgres", "postgres"),
+    ],
+)
+def test_a_part_that_dies_stops_everything_and_shows_its_last_lines(
+    clone: Path, part: str, name: str
+) -> None:
     with local_run(clone) as run:
         processes = run.wait_until_up().processes()
         os.kill(find(run, part), signal.SIGKILL)
         assert run.wait_for_status() == 1
         wait_until_all_ended(processes, seconds=5)
-        name = "postgres" if part == "postgres" else "the state service"
         assert f"{name} ended by signal 9; the last lines of" in run.output
         last = run.output.rstrip().splitlines()[-1]
-        log = (
-            clone / ".commonhold" / "logs" / f"{'postgres' if part == 'postgres' else 'state'}.log"
-        )
+        log = clone / ".commonhold" / "logs" / f"{part.removeprefix('commonhold_')}.log"
         assert last in log.read_text()
 
 

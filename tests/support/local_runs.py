@@ -32,6 +32,7 @@ class LocalRun:
     ) -> None:
         self.clone = clone
         self.port = free_port()
+        self.mcp_port = free_port()
         self._output = Path(tempfile.mkstemp(prefix="commonhold-run-")[1])
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(
@@ -41,6 +42,8 @@ class LocalRun:
                     "PATH": os.environ["PATH"],
                     "COMMONHOLD_STATE_LISTEN": f"127.0.0.1:{self.port}",
                     "COMMONHOLD_STATE_OPS_LISTEN": f"127.0.0.1:{free_port()}",
+                    "COMMONHOLD_GATEWAY_LISTEN": f"127.0.0.1:{self.mcp_port}",
+                    "COMMONHOLD_GATEWAY_OPS_LISTEN": f"127.0.0.1:{free_port()}",
                     **(environment or {}),
                 },
                 stdin=subprocess.PIPE,

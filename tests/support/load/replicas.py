@@ -1,4 +1,4 @@
-"""State services as processes of their own, to be killed, stopped and started again."""
+"""Services as processes of their own, to be killed, stopped and started again."""
 
 import contextlib
 import http.client
@@ -16,30 +16,47 @@ from tests.support.ports import free_port
 START_SECONDS = 30
 STOP_SECONDS = 30
 PROBE_SECONDS = 3
+STATE = "state"
+GATEWAY = "gateway"
 
 
 class Replica:
-    """One state service on fixed ports, so that clients find it again after a restart."""
+    """One service on fixed ports, so that clients find it again after a restart."""
 
-    def __init__(self, dsn: str, *, token: str, log: Path, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, dsn: str, *, token: str, log: Path, settings: Mapping[str, str], service: str = STATE
+    ) -> None:
         self.port = free_port()
         self.ops_port = free_port()
         self._log = log
+        self._module = f"commonhold_{service}"
+        listens = f"COMMONHOLD_{service.upper()}"
         self._environment = {
             "PATH": os.environ["PATH"],
             "NEOSIAN_POSTGRES_DSN": dsn,
             "NEOSIAN_SERVE_TOKEN": token,
-            "COMMONHOLD_STATE_LISTEN": f"127.0.0.1:{self.port}",
-            "COMMONHOLD_STATE_OPS_LISTEN": f"127.0.0.1:{self.ops_port}",
+            f"{listens}_LISTEN": f"127.0.0.1:{self.port}",
+            f"{listens}_OPS_LISTEN": f"127.0.0.1:{self.ops_port}",
             "COMMONHOLD_LOG_LEVEL": "warning",
             **settings,
         }
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise RuntimeError("not started")
+        return self._process.pid
+
+    @property
+    def mcp_url(self) -> str:
+        """Of a gateway: where agents connect."""
+        return f"http://127.0.0.1:{self.port}/mcp"
+
     def start(self) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "commonhold_state"],
+                [sys.executable, "-m", self._module],
                 env=self._environment,
                 stdout=log,
                 stderr=log,
@@ -53,6 +70,12 @@ class Replica:
         self._process.send_signal(number)
         if number == signal.SIGKILL:
             self._process.wait(STOP_SECONDS)
+
+    def exit_status(self) -> int:
+        """Wait for the end of a process that was told to stop."""
+        if self._process is None:
+            raise RuntimeError("not started")
+        return self._process.wait(STOP_SECONDS)
 
     def close(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -88,11 +111,23 @@ def probe(port: int, target: str) -> int | None:
 
 @contextmanager
 def start_replicas(
-    dsn: str, *, token: str, logs: Path, count: int = 2, settings: Mapping[str, str] | None = None
+    dsn: str,
+    *,
+    token: str,
+    logs: Path,
+    count: int = 2,
+    settings: Mapping[str, str] | None = None,
+    service: str = STATE,
 ) -> Iterator[Sequence[Replica]]:
     with ExitStack() as stack:
         replicas = [
-            Replica(dsn, token=token, log=logs / f"replica-{number}.log", settings=settings or {})
+            Replica(
+                dsn,
+                token=token,
+                log=logs / f"{service}-{number}.log",
+                settings=settings or {},
+                service=service,
+            )
             for number in range(count)
         ]
         for replica in replicas:

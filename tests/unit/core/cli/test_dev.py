@@ -5,13 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from commonhold.cli.dev import run_services, state_environment
+from commonhold.cli.dev import run_services
 from commonhold.cli.errors import CommandError
 from commonhold.cli.folder_locks import FolderInUseError, FolderLock
 from commonhold.cli.local_folder import LocalFolder
+from commonhold.cli.local_services import DEFAULT_MOUNTS, service_environment
 from commonhold.contract.errors import ConfigurationError
 from tests.support.ports import free_port
 
+LISTENS = (
+    "COMMONHOLD_STATE_LISTEN",
+    "COMMONHOLD_STATE_OPS_LISTEN",
+    "COMMONHOLD_GATEWAY_LISTEN",
+    "COMMONHOLD_GATEWAY_OPS_LISTEN",
+)
 DSN = "postgresql://commonhold:pw@127.0.0.1:1/commonhold"
 
 
@@ -21,7 +28,7 @@ def folder(tmp_path: Path) -> LocalFolder:
 
 
 def environment(folder: LocalFolder, **given: str) -> dict[str, str]:
-    return state_environment(given, folder=folder, dsn=DSN)
+    return service_environment(given, folder=folder, dsn=DSN)
 
 
 def test_the_service_gets_this_database_and_this_token(folder: LocalFolder) -> None:
@@ -58,15 +65,34 @@ def test_a_drain_of_the_users_choice_is_kept(folder: LocalFolder) -> None:
     assert environment(folder, COMMONHOLD_DRAIN_SECONDS="9")["COMMONHOLD_DRAIN_SECONDS"] == "9"
 
 
-@pytest.mark.parametrize("name", ["COMMONHOLD_STATE_LISTEN", "COMMONHOLD_STATE_OPS_LISTEN"])
+def test_an_agent_sees_its_user_and_its_project_when_nothing_else_is_said(
+    folder: LocalFolder,
+) -> None:
+    assert environment(folder)["COMMONHOLD_GATEWAY_MOUNTS"] == DEFAULT_MOUNTS
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("COMMONHOLD_GATEWAY_MOUNTS", "scope=user:ana,path=ana"),
+        ("COMMONHOLD_GATEWAY_MOUNTS_FILE", "/mounts"),
+        ("COMMONHOLD_GATEWAY_CLIENTS", "/clients.toml"),
+    ],
+)
+def test_what_the_user_mounts_is_all_that_is_mounted(
+    folder: LocalFolder, name: str, value: str
+) -> None:
+    made = environment(folder, **{name: value})
+    said = {key: made[key] for key in made if key.startswith("COMMONHOLD_GATEWAY_")}
+    assert said == {name: value}
+
+
+@pytest.mark.parametrize("name", LISTENS)
 def test_a_port_in_use_is_named_with_its_setting(folder: LocalFolder, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        listens = {
-            "COMMONHOLD_STATE_LISTEN": f"127.0.0.1:{free_port()}",
-            "COMMONHOLD_STATE_OPS_LISTEN": f"127.0.0.1:{free_port()}",
-            name: f"127.0.0.1:{port}",
-        }
+        listens = {other: f"127.0.0.1:{free_port()}" for other in LISTENS}
+        listens[name] = f"127.0.0.1:{port}"
         with pytest.raises(CommandError) as refusal:
             run_services(folder, listens, say=lambda _: None)
     assert f"port {port} on 127.0.0.1 is in use" in str(refusal.value)

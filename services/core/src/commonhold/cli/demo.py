@@ -24,6 +24,7 @@ from commonhold.cli.markdown_files import (
     find_markdown,
     read_markdown,
 )
+from commonhold.cli.mcp_call import call_tool
 from commonhold.cli.wire_answers import (
     CountAnswer,
     DocumentAnswer,
@@ -54,6 +55,13 @@ class Loaded(msgspec.Struct, frozen=True):
     skipped: tuple[SkippedFile, ...]
 
 
+class Gateway(msgspec.Struct, frozen=True):
+    """Where agents connect, and the token for it."""
+
+    url: str
+    token: str
+
+
 def connect(folder: LocalFolder, environment: Mapping[str, str], *, url: str | None) -> WireClient:
     """The service at `url` with the client's own token, or the one `commonhold dev` started."""
     if url is not None:
@@ -65,6 +73,14 @@ def connect(folder: LocalFolder, environment: Mapping[str, str], *, url: str | N
     if running is None:
         raise CommandError("the state service is not running here: start it with `make run`")
     return WireClient(running.url, Path(running.token_file).read_text().strip())
+
+
+def find_gateway(folder: LocalFolder, *, url: str | None) -> Gateway | None:
+    """The gateway that `commonhold dev` started; None for a service named by its URL."""
+    running = folder.get_running() if url is None else None
+    if running is None or running.mcp_url is None:
+        return None
+    return Gateway(running.mcp_url, Path(running.token_file).read_text().strip())
 
 
 def choose_input(named: Path | None, folder: LocalFolder) -> Path:
@@ -91,9 +107,12 @@ def make_console() -> Console:
 class Demo:
     """One run: a scope and a conversation of its own, so that runs never meet."""
 
-    def __init__(self, client: WireClient, console: Console) -> None:
+    def __init__(
+        self, client: WireClient, console: Console, *, gateway: Gateway | None = None
+    ) -> None:
         run = f"{datetime.now(tz=UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         self._client = client
+        self._gateway = gateway
         self._console = console
         self._scope = f"demo:run-{run}"
         self._conversation = f"demo-{run}"
@@ -113,6 +132,8 @@ class Demo:
         self._show_ledger(edited.path, newest=edited.version)
         self._redact(edited.path)
         self._show_gone(edited.path)
+        if self._gateway is not None:
+            self._ask_gateway(self._gateway)
         self._say()
         self._console.print("Done: each step was checked against the answers.", style="bold green")
         self._say(f"Look further in scope {self._scope}, conversation {self._conversation}.")
@@ -273,6 +294,15 @@ class Demo:
         self._say(
             f"memory/redactions: erased by {acts[0].actor}, {format_timestamp(acts[0].created_at)}"
         )
+
+    def _ask_gateway(self, gateway: Gateway) -> None:
+        self._title(f"Ask {gateway.url} as an agent does: tools/call memory, view /")
+        index = call_tool(
+            gateway.url, gateway.token, tool="memory", arguments={"command": "view", "path": "/"}
+        )
+        _check(index.startswith("## /"), "the index begins with a mount")
+        for line in index.splitlines():
+            self._say(line)
 
     def _write(self, path: str, content: str, *, expected_version: int | None) -> MemoryDocument:
         parameters = {

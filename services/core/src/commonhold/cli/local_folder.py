@@ -22,6 +22,8 @@ class RunningServices(msgspec.Struct, frozen=True, kw_only=True):
     ops_url: str
     token_file: str
     postgres_dsn: str
+    # None in what a release without a gateway left behind.
+    mcp_url: str | None = None
 
 
 class LocalFolder:

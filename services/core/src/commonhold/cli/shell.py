@@ -24,8 +24,8 @@ app = App(name="commonhold", help="The operator's shell of Commonhold.", help_fo
 def run_dev() -> None:
     """Start everything on a private Postgres and say how to reach it.
 
-    The data stays in .commonhold of this clone (or of this folder). Settings of the state
-    service are taken from the environment.
+    The data stays in .commonhold of this clone (or of this folder). Settings of the services
+    are taken from the environment.
     """
     dev.run_services(find_local_folder(Path.cwd()), os.environ, say=_say)
 
@@ -46,7 +46,8 @@ def run_demo(
     local = find_local_folder(Path.cwd())
     root = demo.choose_input(folder, local)
     with contextlib.closing(demo.connect(local, os.environ, url=url)) as client:
-        demo.Demo(client, demo.make_console()).run(root)
+        gateway = demo.find_gateway(local, url=url)
+        demo.Demo(client, demo.make_console(), gateway=gateway).run(root)
 
 
 @app.command(name="migrate", help=migrate.SUMMARY)
