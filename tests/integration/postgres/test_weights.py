@@ -14,13 +14,21 @@ from commonhold.contract import (
     ConversationArchive,
     ConversationProjection,
     ConversationRedaction,
+    IdempotencyKey,
     MemoryRedaction,
     MemoryVersion,
+    StoreUnavailableError,
 )
 from commonhold.contract.messages import Message
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MARKER = "the-marker-of-a-secret"
+SLOW_INSERTS = """
+CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END $$;
+CREATE TRIGGER slow BEFORE INSERT ON commonhold.turns
+FOR EACH ROW EXECUTE FUNCTION public.wait()
+"""
 
 
 def message(text: str) -> Message:
@@ -149,6 +157,25 @@ async def test_pages_of_heavy_versions_end_early_and_lose_nothing(
             if cursor is None:
                 break
         assert tuple(found) == whole
+
+
+async def test_an_append_of_a_large_text_has_the_time_that_it_takes(
+    database_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns_adapter, "LARGE_TEXT", 100)
+    pool = await Pool.open(database_dsn, size=1, statement_timeout_seconds=0.2)
+    store = PostgresStore(pool)
+    async with pool.connection() as conn:
+        await conn.execute(SLOW_INSERTS)
+    keyed = store.guarded(key=IdempotencyKey("client:a", "k"), digest=b"body")
+    for one in (store, keyed):
+        with pytest.raises(StoreUnavailableError):
+            await one.append_turn("c", (message("x" * 99),))
+        await one.append_turn("c", (message("x" * 100),))
+    with pytest.raises(StoreUnavailableError):
+        await store.append_turn("c", (message("x" * 99),))
+    assert await store.last_turn_number("c") == 2
+    await pool.close()
 
 
 async def test_the_planner_keeps_no_sample_of_contents(store: PostgresStore, pool: Pool) -> None:

@@ -53,7 +53,7 @@ StatementTimeoutSeconds: TypeAlias = Annotated[
     Setting(
         "COMMONHOLD_STATEMENT_TIMEOUT_SECONDS",
         seconds(0.1, 3600),
-        "longest statement, then 503; not for erasures and restores",
+        "longest statement, then 503; not for erasures, restores and large appends",
     ),
 ]
 InFlightLimit: TypeAlias = Annotated[

@@ -30,6 +30,10 @@ from commonhold.migrations.connections import Connection
 # has to hold what it will refuse.
 ANSWER_BYTES = 64 * 1024 * 1024
 
+# Characters from which an append has no statement timeout: the search index takes up to a
+# third of a second for each million of them, and a client can do nothing but send them again.
+LARGE_TEXT = 4 * 1024 * 1024
+
 _ANYTHING = "%"
 _NO_FENCE = (None, None, None, None)
 _PLAN_FOR_THESE_TERMS = {"plan_cache_mode": "force_custom_plan", "jit": "off"}
@@ -52,14 +56,16 @@ class Turns:
         *,
         actor: str | None,
     ) -> ConversationTurn:
-        row = await conn.fetchrow(
-            self._sql.append_turn,
-            conversation_id,
-            encode_messages(messages).decode(),
-            actor,
-            read_clock(self._clock),
-            fold(turn_text(messages)),
+        text = fold(turn_text(messages))
+        arguments = (
+            *(conversation_id, encode_messages(messages).decode(), actor),
+            *(read_clock(self._clock), text),
         )
+        if len(text) < LARGE_TEXT:
+            row = await conn.fetchrow(self._sql.append_turn, *arguments)
+        else:
+            async with transaction(conn, settings=PATIENT):
+                row = await conn.fetchrow(self._sql.append_turn, *arguments)
         if row is None:
             raise AssertionError("an append came back empty")
         return ConversationTurn(
