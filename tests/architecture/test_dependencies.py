@@ -16,7 +16,7 @@ HOMES = {
     "mcp": ("commonhold_gateway.surface",),
     "msgspec": ("commonhold", "commonhold_gateway", "commonhold_state"),
     "prometheus_client": ("commonhold.ops",),
-    "pydantic": ("commonhold_gateway.tools.arguments",),
+    "pydantic": ("commonhold_gateway.surface", "commonhold_gateway.tools.arguments"),
     "pydantic_core": ("commonhold_gateway.tools.arguments",),
     "pytest": ("commonhold.conformance",),
     "rich": ("commonhold.cli.demo",),

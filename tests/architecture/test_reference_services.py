@@ -9,10 +9,9 @@ from prometheus_client import CollectorRegistry
 from commonhold.cli.migrate import MigrateSettings
 from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
 from commonhold.ops.settings import KNOWN_NAMES, settings_of
+from commonhold_gateway.app import TOOL_LABELS
 from commonhold_gateway.calls import OUTCOMES as TOOL_OUTCOMES
-from commonhold_gateway.calls import UNKNOWN
 from commonhold_gateway.settings import GatewaySettings
-from commonhold_gateway.tools.table import TOOLS
 from commonhold_state.gates import REJECTIONS
 from commonhold_state.routes import LABELS, ROUTES
 from commonhold_state.settings import StateSettings
@@ -21,7 +20,6 @@ from tests.support.markdown import REPOSITORY, literals, reference, section, tab
 
 STATE_README = REPOSITORY / "services/state/README.md"
 GATEWAY_README = REPOSITORY / "services/gateway/README.md"
-TOOL_LABELS = (*(tool.name for tool in TOOLS), UNKNOWN)
 PARAMETER = re.compile(r"(\w+)(?: (?:str|int|list of \w+))?([!?])")
 OWN_SETTING = re.compile(r"COMMONHOLD_\w+")
 OWN_METRIC = re.compile(r"commonhold_\w+")

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
+from commonhold.contract import MemoryStore
+from commonhold.contract.clock import Clock
 from commonhold.ops.health import Health
 from commonhold.ops.metrics import Metrics
 from commonhold.ops.settings import Address
@@ -15,7 +17,6 @@ from commonhold_gateway.app import LOOPBACK, Limits, assemble, new_metrics
 from commonhold_gateway.hosts import AllowedNames
 from commonhold_gateway.identities import Reach, TokenDoor
 from commonhold_gateway.listening import GatewayServer
-from commonhold_gateway.tools.table import ToolStore
 from tests.support.raw_http import Answer, RawConnection, request_bytes
 
 TOKEN = "s3cret"
@@ -146,7 +147,7 @@ def reply_of(answer: Answer) -> dict[str, Any]:
 
 @asynccontextmanager
 async def running_gateway(
-    store: ToolStore,
+    store: MemoryStore,
     *,
     tokens: str = TOKENS,
     reaches: Mapping[str, Reach] | None = None,
@@ -154,6 +155,7 @@ async def running_gateway(
     limits: Limits | None = None,
     is_stateful: bool = False,
     mounts_anything: bool = True,
+    clock: Clock | None = None,
 ) -> AsyncIterator[RunningGateway]:
     """Serve the store on a free port of loopback until the block ends.
 
@@ -172,6 +174,7 @@ async def running_gateway(
         limits=limits or Limits(),
         is_stateful=is_stateful,
         mounts_anything=mounts_anything,
+        clock=clock,
     )
     async with gateway.surface.run():
         server = GatewayServer(gateway.gates)

@@ -53,6 +53,7 @@ class TestHandshake:
         assert result["serverInfo"].keys() == {"name", "title", "version"}
         assert result["capabilities"] == {
             "tools": {"listChanged": False},
+            "prompts": {"listChanged": False},
         }
 
     async def test_no_session_is_begun(self, gateway: RunningGateway) -> None:
@@ -82,7 +83,7 @@ class TestStateless:
         assert result["_meta"][f"{PREFIX}/serverInfo"]["name"] == "commonhold"
 
     async def test_lists_may_not_be_kept(self, gateway: RunningGateway) -> None:
-        for method in ("tools/list",):
+        for method in ("tools/list", "prompts/list"):
             result = await modern(gateway, method)
             assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
 

@@ -10,6 +10,8 @@ import structlog
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
+from commonhold.contract import MemoryStore
+from commonhold.contract.clock import Clock
 from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.admission import Admission
 from commonhold.ops.health import Health
@@ -17,7 +19,8 @@ from commonhold.ops.lifecycle import StopSignal, close_later, run_until_stopped
 from commonhold.ops.listener import build_ops_app, listen_ops
 from commonhold.ops.metrics import Metrics
 from commonhold.ops.tokens import TokenTable
-from commonhold_gateway.calls import OUTCOMES, UNKNOWN, ToolCalls
+from commonhold_gateway.callers import stores_of
+from commonhold_gateway.calls import OUTCOMES, UNKNOWN, ToolCalls, Turnstile
 from commonhold_gateway.clients import read_clients
 from commonhold_gateway.gates import Gates
 from commonhold_gateway.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, AllowedNames
@@ -25,7 +28,7 @@ from commonhold_gateway.identities import Authenticator, Reach, TokenDoor
 from commonhold_gateway.listening import GatewayServer
 from commonhold_gateway.settings import BODY_LIMIT_BYTES, STATEFUL, GatewaySettings
 from commonhold_gateway.surface import Surface
-from commonhold_gateway.tools.table import TOOLS, ToolStore
+from commonhold_gateway.tools.table import TOOLS
 
 logger = structlog.get_logger(__name__)
 
@@ -42,6 +45,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_LIMITS = Limits()
+TOOL_LABELS = (*(tool.name for tool in TOOLS), UNKNOWN)
 LOOPBACK = AllowedNames(hosts=LOOPBACK_HOSTS, origins=LOOPBACK_ORIGINS)
 
 
@@ -53,7 +57,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assemble(
-    store: ToolStore,
+    store: MemoryStore,
     *,
     authenticator: Authenticator,
     health: Health,
@@ -62,16 +66,20 @@ def assemble(
     limits: Limits = DEFAULT_LIMITS,
     is_stateful: bool = False,
     mounts_anything: bool = True,
+    clock: Clock | None = None,
 ) -> Gateway:
     """Put the service together; nothing is opened."""
     admission = Admission(request_limit=limits.requests, byte_limit=limits.body_bytes)
-    calls = ToolCalls(
-        store,
-        metrics=metrics.tools([*(tool.name for tool in TOOLS), UNKNOWN], outcomes=OUTCOMES),
-        call_seconds=limits.call_seconds,
-        calls_per_client=limits.calls_per_client,
+    turnstile = Turnstile(
+        calls_per_client=limits.calls_per_client, call_seconds=limits.call_seconds
     )
-    surface = Surface(calls, is_stateful=is_stateful, body_limit_bytes=limits.body_limit_bytes)
+    surface = Surface(
+        stores_of(store, clock=clock),
+        calls=ToolCalls(turnstile, metrics=metrics.tools(TOOL_LABELS, outcomes=OUTCOMES)),
+        turnstile=turnstile,
+        body_limit_bytes=limits.body_limit_bytes,
+        is_stateful=is_stateful,
+    )
     gates = Gates(
         surface=surface if mounts_anything else None,
         authenticator=authenticator,

@@ -4,7 +4,8 @@ docs/reference/mcp.md, section 7.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -13,9 +14,9 @@ import structlog
 from commonhold.ops.metrics import ToolMetrics
 from commonhold.usecases.envelopes import ToolResult, fail
 from commonhold.usecases.failures import EXECUTION_FAILED
-from commonhold_gateway.identities import Identity, Reach
+from commonhold_gateway.callers import Caller
 from commonhold_gateway.tools.arguments import InvalidArgumentsError
-from commonhold_gateway.tools.table import Invocation, Tool, ToolStore, find_tool
+from commonhold_gateway.tools.table import Tool, find_tool
 
 OK = "ok"
 REFUSED = "refused"
@@ -30,63 +31,73 @@ UNKNOWN = "unknown"
 logger = structlog.get_logger(__name__)
 
 
-class ToolCalls:
-    """Runs the calls of every client, each within its bounds."""
+class TooManyCallsError(Exception):
+    """A client has as many calls in flight as it may have."""
 
-    def __init__(
-        self,
-        store: ToolStore,
-        *,
-        metrics: ToolMetrics,
-        call_seconds: float,
-        calls_per_client: int,
-    ) -> None:
-        self._store = store
-        self._metrics = metrics
-        self._call_seconds = call_seconds
+    def __init__(self, running: int) -> None:
+        super().__init__(f"{running} calls of this client are running")
+        self.running = running
+
+
+class Turnstile:
+    """How much one client may have in flight at a time, and for how long."""
+
+    def __init__(self, *, calls_per_client: int, call_seconds: float) -> None:
+        self.call_seconds = call_seconds
         self._calls_per_client = calls_per_client
         # Only clients with a call in flight have an entry, so that it stays small.
         self._running: dict[str, int] = {}
 
-    async def run(
-        self, identity: Identity, reach: Reach, name: str, arguments: Mapping[str, Any]
-    ) -> ToolResult:
-        """Answer whatever happens; only cancellation passes through."""
-        started = perf_counter()
-        tool = find_tool(reach, name)
-        if tool is None:
-            self._metrics.called(UNKNOWN, INVALID, started=started)
-            return fail(f"Tool {name!r} not found")
-        try:
-            call = Invocation(self._store, identity, reach, tool.check(arguments))
-        except InvalidArgumentsError as error:
-            self._metrics.called(name, INVALID, started=started)
-            return fail(f"Invalid arguments for tool {name!r}: {error}")
-        result, outcome = await self._admit(tool, call)
-        self._metrics.called(name, outcome, started=started)
-        return result
-
-    async def _admit(self, tool: Tool, call: Invocation) -> tuple[ToolResult, str]:
-        client = call.identity.client
+    @contextmanager
+    def pass_through(self, client: str) -> Iterator[None]:
+        """Hold a place while the block runs; raises TooManyCallsError."""
         running = self._running.get(client, 0)
         if running >= self._calls_per_client:
-            logger.warning("tool_busy", tool=tool.name, running=running)
-            return _busy(tool.name, running), BUSY
+            raise TooManyCallsError(running)
         self._running[client] = running + 1
         try:
-            return await self._run(tool, call)
+            yield
         finally:
             if self._running[client] == 1:
                 del self._running[client]
             else:
                 self._running[client] -= 1
 
-    async def _run(self, tool: Tool, call: Invocation) -> tuple[ToolResult, str]:
+
+class ToolCalls:
+    """Runs the calls of every client, each within its bounds."""
+
+    def __init__(self, turnstile: Turnstile, *, metrics: ToolMetrics) -> None:
+        self._turnstile = turnstile
+        self._metrics = metrics
+
+    async def run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Answer whatever happens; only cancellation passes through."""
+        started = perf_counter()
+        tool = find_tool(caller, name)
+        if tool is None:
+            self._metrics.called(UNKNOWN, INVALID, started=started)
+            return fail(f"Tool {name!r} not found")
+        result, outcome = await self._check_and_run(tool, caller, arguments)
+        self._metrics.called(name, outcome, started=started)
+        return result
+
+    async def _check_and_run(
+        self, tool: Tool, caller: Caller, arguments: Mapping[str, Any]
+    ) -> tuple[ToolResult, str]:
+        seconds = self._turnstile.call_seconds
         try:
-            async with asyncio.timeout(self._call_seconds):
-                result = await tool.run(call)
+            checked = tool.check(arguments)
+            with self._turnstile.pass_through(caller.identity.client):
+                async with asyncio.timeout(seconds):
+                    result = await tool.run(caller, checked)
+        except InvalidArgumentsError as error:
+            return fail(f"Invalid arguments for tool {tool.name!r}: {error}"), INVALID
+        except TooManyCallsError as error:
+            logger.warning("tool_busy", tool=tool.name, running=error.running)
+            return _busy(tool.name, error), BUSY
         except TimeoutError:
-            logger.warning("tool_timed_out", tool=tool.name, seconds=self._call_seconds)
+            logger.warning("tool_timed_out", tool=tool.name, seconds=seconds)
             return fail(f"Tool {tool.name!r} failed: timed out"), TIMED_OUT
         except Exception:
             logger.exception("tool_failed", tool=tool.name)
@@ -100,8 +111,8 @@ def _outcome_of(result: ToolResult) -> str:
     return FAILED if result.code == EXECUTION_FAILED else REFUSED
 
 
-def _busy(name: str, running: int) -> ToolResult:
+def _busy(name: str, error: TooManyCallsError) -> ToolResult:
     return fail(
         f"Tool {name!r} failed: too many calls at once",
-        hint=f"{running} calls of this client are running: wait for one, then repeat this.",
+        hint=f"{error}: wait for one, then repeat this.",
     )

@@ -5,25 +5,31 @@ SDK hands them, so that both eras and both kinds of session run the same code.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
-from mcp import types
+import structlog
+from mcp import MCPError, types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from commonhold.usecases.envelopes import ToolResult
-from commonhold_gateway.calls import ToolCalls
+from commonhold.usecases.failures import CommandError
+from commonhold.usecases.instructions import render_instructions
+from commonhold.usecases.prompts import PromptText, get_prompt, list_prompts
+from commonhold_gateway.callers import Caller, Stores
+from commonhold_gateway.calls import ToolCalls, TooManyCallsError, Turnstile
 from commonhold_gateway.gates import IDENTITY
-from commonhold_gateway.identities import Identity, Reach
+from commonhold_gateway.identities import Identity
 from commonhold_gateway.tools.table import TOOLS, tools_of
 
 NAME = "commonhold"
@@ -35,7 +41,13 @@ _NEVER_CACHED = CacheHint(ttl_ms=0, scope="private")
 # The newer era asks for it; for the older one the SDK leaves it out.
 _COMPLETE = {"resultType": "complete"}
 
+# The first message of a client, in either era.
+_BEGINNINGS = frozenset({"initialize", "server/discover"})
+
 Context: TypeAlias = ServerRequestContext[Any, Request]
+
+
+logger = structlog.get_logger(__name__)
 
 
 class Surface:
@@ -46,9 +58,17 @@ class Surface:
     """
 
     def __init__(
-        self, calls: ToolCalls, *, is_stateful: bool = False, body_limit_bytes: int
+        self,
+        stores: Stores,
+        *,
+        calls: ToolCalls,
+        turnstile: Turnstile,
+        body_limit_bytes: int,
+        is_stateful: bool = False,
     ) -> None:
+        self._stores = stores
         self._calls = calls
+        self._turnstile = turnstile
         self._is_stateful = is_stateful
         self._manager = StreamableHTTPSessionManager(
             self._build_server(), stateless=not is_stateful, max_request_body_size=body_limit_bytes
@@ -98,35 +118,92 @@ class Surface:
         )
         server.add_request_handler("tools/list", types.PaginatedRequestParams, self._list_tools)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        server.add_request_handler("prompts/list", types.PaginatedRequestParams, self._list_prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._get_prompt)
         # Without the SDK's tracing, which makes a span of every message.
-        server.middleware = [self._instruct]
+        server.middleware = [self._around]
         return server
+
+    async def _around(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Add the instructions where a client begins, and keep what breaks inside."""
+        try:
+            result = await call_next(ctx)
+            if ctx.method in _BEGINNINGS and isinstance(result, dict):
+                return {**result, "instructions": await self._instruct(ctx)}
+        except (MCPError, ValidationError):
+            raise
+        except Exception:
+            # The SDK would answer with the text of the error.
+            logger.exception("message_failed", method=ctx.method)
+            raise MCPError(types.INTERNAL_ERROR, "Internal error") from None
+        return result
+
+    async def _instruct(self, context: Context) -> str:
+        caller = self._caller(context)
+        return await render_instructions(
+            caller.memory(), caller.history(), variant=caller.reach.instructions
+        )
 
     async def _list_tools(
         self, context: Context, _params: types.PaginatedRequestParams
     ) -> HandlerResult:
-        _identity, reach = _caller(context)
-        return {**_COMPLETE, "tools": [tool.shown for tool in tools_of(reach)]}
+        return {**_COMPLETE, "tools": [tool.shown for tool in tools_of(self._caller(context))]}
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> HandlerResult:
-        identity, reach = _caller(context)
-        return _content(await self._calls.run(identity, reach, params.name, params.arguments or {}))
+        caller = self._caller(context)
+        return _content(await self._calls.run(caller, params.name, params.arguments or {}))
 
-    async def _instruct(
-        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    async def _list_prompts(
+        self, context: Context, _params: types.PaginatedRequestParams
     ) -> HandlerResult:
-        return await call_next(ctx)
+        caller = self._caller(context)
+        with self._bounds(caller):
+            async with asyncio.timeout(self._turnstile.call_seconds):
+                prompts = await list_prompts(caller.stores.documents, caller.reach.mounts)
+        return {
+            **_COMPLETE,
+            "prompts": [{"name": one.name, "description": one.description} for one in prompts],
+        }
+
+    async def _get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> HandlerResult:
+        caller = self._caller(context)
+        with self._bounds(caller):
+            async with asyncio.timeout(self._turnstile.call_seconds):
+                prompt = await _find_prompt(caller, params.name)
+        message = {"role": "user", "content": {"type": "text", "text": prompt.text}}
+        return {**_COMPLETE, "description": prompt.description, "messages": [message]}
+
+    def _caller(self, context: Context) -> Caller:
+        if context.request is None:
+            raise RuntimeError("a message came without its request")
+        identity: Identity = context.request.scope[IDENTITY]
+        if identity.reach is None:
+            raise RuntimeError("the gates let a client without a reach pass")
+        return Caller(self._stores, identity, identity.reach)
+
+    @contextmanager
+    def _bounds(self, caller: Caller) -> Iterator[None]:
+        """The bounds of a tool call, for what is answered by the protocol itself."""
+        try:
+            with self._turnstile.pass_through(caller.identity.client):
+                yield
+        except TooManyCallsError as error:
+            raise MCPError(types.INTERNAL_ERROR, f"Too many calls at once: {error}") from None
+        except TimeoutError:
+            raise MCPError(types.INTERNAL_ERROR, "Timed out") from None
 
 
-def _caller(context: Context) -> tuple[Identity, Reach]:
-    if context.request is None:
-        raise RuntimeError("a message came without its request")
-    identity: Identity = context.request.scope[IDENTITY]
-    if identity.reach is None:
-        raise RuntimeError("the gates let a client without a reach pass")
-    return identity, identity.reach
+async def _find_prompt(caller: Caller, name: str) -> PromptText:
+    try:
+        return await get_prompt(caller.stores.documents, caller.reach.mounts, name)
+    except CommandError as error:
+        raise MCPError(types.INVALID_PARAMS, error.message) from None
 
 
 def _content(result: ToolResult) -> dict[str, Any]:

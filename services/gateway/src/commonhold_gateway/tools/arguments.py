@@ -55,6 +55,35 @@ class SkillArguments(TypedDict):
     name: str
 
 
+class RecallArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # as above
+
+    turn: Integer
+    conversation: str
+    call: NotRequired[str | None]
+
+
+class SearchArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # as above
+
+    query: str
+    conversation: NotRequired[str | None]
+    limit: NotRequired[Integer]
+
+
+class ContinueArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # as above
+
+    conversation: NotRequired[str | None]
+    session: NotRequired[str | None]
+
+
+class HandoffArguments(TypedDict):
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]  # as above
+
+    note: str
+
+
 def checker(arguments: type[Any]) -> Check:
     """A check for one tool; it raises InvalidArgumentsError."""
     validate = TypeAdapter(arguments).validator.validate_python

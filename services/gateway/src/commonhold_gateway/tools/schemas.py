@@ -120,3 +120,80 @@ LOAD_SKILL = _tool(
     reads=True,
     repeats=True,
 )
+
+_CONVERSATION = "The id of the conversation."
+
+RECALL_TURN = _tool(
+    "recall_turn",
+    description=(
+        "Shows one turn of an earlier conversation word for word. Turn numbers are those in"
+        " brackets at the head of log lines, in hits of search_history and in documents under"
+        " sessions/. Long results of calls are shortened: call=<id> opens one of them whole. A"
+        " handle [link <id>:N] in a log line stands for a long address in conversation <id>;"
+        " recall the turn to read it in full."
+    ),
+    schema=_object(
+        {
+            "turn": _required("integer", "The number in brackets."),
+            "conversation": _required("string", _CONVERSATION),
+            "call": _optional("string", "The id of one call of the turn, to see its whole result."),
+        },
+        required=("turn", "conversation"),
+    ),
+    reads=True,
+    repeats=True,
+)
+
+SEARCH_HISTORY = _tool(
+    "search_history",
+    description=(
+        "Finds turns of earlier conversations by their words, newest first. Every term of the"
+        " query, split at blanks, must occur in the turn as a substring, whatever its case: in what"
+        " was said, in a call's name and arguments, or in its result. Shows 10 hits unless limit"
+        " says otherwise, at most 50. Open a hit with recall_turn."
+    ),
+    schema=_object(
+        {
+            "query": _required("string", "Terms that must all occur."),
+            "conversation": _optional("string", "Only this conversation."),
+            "limit": {
+                "default": 10,
+                "type": "integer",
+                "description": "The most hits to show, up to 50.",
+            },
+        },
+        required=("query",),
+    ),
+    reads=True,
+    repeats=True,
+)
+
+CONTINUE_SESSION = _tool(
+    "continue_session",
+    description=(
+        "Brings earlier work back so that it can be carried on: the pending handoff note, the"
+        " newest turns word for word, and a log of the older ones. Call it only when the user asks"
+        " to continue earlier work, never for new work. Without arguments it takes what the note"
+        " names, or the newest session."
+    ),
+    schema=_object(
+        {
+            "conversation": _optional("string", "The conversation to continue."),
+            "session": _optional("string", "The id of this very session, when you know it."),
+        }
+    ),
+)
+
+HANDOFF = _tool(
+    "handoff",
+    description=(
+        "Leaves a note for the next session, for when work stops before it is done. A good note"
+        " holds the aim, what is done and where it is, what was tried in vain, the next step, and"
+        " what waits for an answer; it refers to turns by their numbers in brackets. Under 2048"
+        " characters. There is one note a scope: a new one takes the place of the one before."
+    ),
+    schema=_object(
+        {"note": _required("string", "The note, under 2048 characters.")}, required=("note",)
+    ),
+    destroys=True,
+)

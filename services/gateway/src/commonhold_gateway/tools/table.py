@@ -1,59 +1,85 @@
-"""The tools, in the order of `tools/list`: what each shows, takes and does."""
+"""The tools, in the order of `tools/list`: what each shows, takes, needs and does.
+
+docs/reference/mcp.md, section 6.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from enum import Enum
+from typing import Any, TypeAlias
 
 import msgspec
 
-from commonhold.contract import ConversationStore, MemoryStore
-from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.dispatcher import dispatch
 from commonhold.usecases.envelopes import ToolResult
+from commonhold.usecases.history.continuations import continue_session
+from commonhold.usecases.history.handoffs import handoff
+from commonhold.usecases.history.recalls import recall_turn
+from commonhold.usecases.history.searches import search_history
 from commonhold.usecases.skills import list_skills, load_skill
-from commonhold_gateway.identities import Identity, Reach
+from commonhold_gateway.callers import Caller
 from commonhold_gateway.tools import schemas
 from commonhold_gateway.tools.arguments import (
     Check,
+    ContinueArguments,
+    HandoffArguments,
     MemoryArguments,
     NoArguments,
+    RecallArguments,
+    SearchArguments,
     SkillArguments,
     checker,
 )
 
-
-class ToolStore(MemoryStore, ConversationStore, Protocol):
-    """Both seams in one object; the optional protocols are found out."""
+Arguments: TypeAlias = Mapping[str, Any]
 
 
-class Invocation(msgspec.Struct, frozen=True):
-    """One call past its checks: over which store, by whom, with which arguments."""
+class Need(Enum):
+    """What has to be there for a tool to be listed."""
 
-    store: ToolStore
-    identity: Identity
-    reach: Reach
-    arguments: Mapping[str, Any]
+    NOTHING = "nothing"
+    HISTORY = "conversations"
+    SESSIONS = "conversations, and a mount that holds sessions"
+
+    def is_met(self, caller: Caller) -> bool:
+        if self is Need.SESSIONS:
+            return caller.has_sessions
+        return self is Need.NOTHING or caller.has_history
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     shown: schemas.Json
     check: Check
-    run: Callable[[Invocation], Awaitable[ToolResult]]
+    run: Callable[[Caller, Arguments], Awaitable[ToolResult]]
+    need: Need = Need.NOTHING
 
 
-async def _memory(call: Invocation) -> ToolResult:
-    context = MemoryContext(
-        documents=call.store, mounts=call.reach.mounts, actor=call.identity.actor
-    )
-    return await dispatch(context, call.arguments["command"], call.arguments)
+async def _memory(caller: Caller, arguments: Arguments) -> ToolResult:
+    return await dispatch(caller.memory(), arguments["command"], arguments)
 
 
-async def _list_skills(call: Invocation) -> ToolResult:
-    return await list_skills(call.store, call.reach.mounts)
+async def _list_skills(caller: Caller, _arguments: Arguments) -> ToolResult:
+    return await list_skills(caller.stores.documents, caller.reach.mounts)
 
 
-async def _load_skill(call: Invocation) -> ToolResult:
-    return await load_skill(call.store, call.reach.mounts, call.arguments["name"])
+async def _load_skill(caller: Caller, arguments: Arguments) -> ToolResult:
+    return await load_skill(caller.stores.documents, caller.reach.mounts, arguments["name"])
+
+
+async def _recall_turn(caller: Caller, arguments: Arguments) -> ToolResult:
+    return await recall_turn(caller.required_history(), **arguments)
+
+
+async def _search_history(caller: Caller, arguments: Arguments) -> ToolResult:
+    return await search_history(caller.required_history(), **arguments)
+
+
+async def _continue_session(caller: Caller, arguments: Arguments) -> ToolResult:
+    return await continue_session(caller.required_history(), **arguments)
+
+
+async def _handoff(caller: Caller, arguments: Arguments) -> ToolResult:
+    return await handoff(caller.required_history(), **arguments)
 
 
 TOOLS: tuple[Tool, ...] = (
@@ -64,15 +90,44 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         name="load_skill", shown=schemas.LOAD_SKILL, check=checker(SkillArguments), run=_load_skill
     ),
+    Tool(
+        name="recall_turn",
+        shown=schemas.RECALL_TURN,
+        check=checker(RecallArguments),
+        run=_recall_turn,
+        need=Need.HISTORY,
+    ),
+    Tool(
+        name="search_history",
+        shown=schemas.SEARCH_HISTORY,
+        check=checker(SearchArguments),
+        run=_search_history,
+        need=Need.HISTORY,
+    ),
+    Tool(
+        name="continue_session",
+        shown=schemas.CONTINUE_SESSION,
+        check=checker(ContinueArguments),
+        run=_continue_session,
+        need=Need.SESSIONS,
+    ),
+    Tool(
+        name="handoff",
+        shown=schemas.HANDOFF,
+        check=checker(HandoffArguments),
+        run=_handoff,
+        need=Need.SESSIONS,
+    ),
 )
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def tools_of(reach: Reach) -> tuple[Tool, ...]:  # noqa: ARG001 - sessions tools depend on the mounts
-    """The tools that a caller has, by what is mounted for it."""
-    return TOOLS
+def tools_of(caller: Caller) -> list[Tool]:
+    """The tools that a caller has, by what is kept and what is mounted for it."""
+    return [tool for tool in TOOLS if tool.need.is_met(caller)]
 
 
-def find_tool(reach: Reach, name: str) -> Tool | None:  # noqa: ARG001 - as above
+def find_tool(caller: Caller, name: str) -> Tool | None:
     """A tool that the caller has."""
-    return _BY_NAME.get(name)
+    tool = _BY_NAME.get(name)
+    return tool if tool is not None and tool.need.is_met(caller) else None
