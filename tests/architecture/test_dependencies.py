@@ -12,7 +12,7 @@ FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_state"}
 HOMES = {
     "aiohttp": ("commonhold.ops.listener", "commonhold_state"),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
-    "cyclopts": ("commonhold.cli.shell",),
+    "cyclopts": ("commonhold.cli.shell", "commonhold.cli.upkeep"),
     "mcp": ("commonhold_gateway.surface",),
     "msgspec": ("commonhold", "commonhold_gateway", "commonhold_state"),
     "prometheus_client": ("commonhold.ops",),

@@ -9,6 +9,7 @@ import os
 import sys
 
 from commonhold.cli import migrate
+from commonhold.ops.logging import configure_logging
 
 _USAGE = 2
 _INTERRUPTED = 130
@@ -35,6 +36,7 @@ def _run(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return _USAGE
+    configure_logging(level="warning")
     status: int = shell.main(arguments)
     return status
 

@@ -9,15 +9,21 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
-from commonhold.cli import demo, dev, migrate
+from commonhold.cli import demo, dev, migrate, upkeep
 from commonhold.cli.errors import UsageError
 from commonhold.cli.local_folder import find_local_folder
+from commonhold.cli.outcomes import report_failure, report_usage
 from commonhold.contract.errors import CommonholdError, ConfigurationError
 
 _FAILED = 1
 _USAGE = 2
 
-app = App(name="commonhold", help="The operator's shell of Commonhold.", help_format="plaintext")
+app = App(
+    name="commonhold",
+    help="The operator's shell of Commonhold.",
+    help_format="plaintext",
+    result_action="return_value",
+)
 
 
 @app.command(name="dev")
@@ -55,21 +61,30 @@ def run_migrate(*tokens: Annotated[str, Parameter(allow_leading_hyphen=True)]) -
     return migrate.main(tokens, os.environ)
 
 
+memory = App(name="memory", help="Documents through mounts.")
+app.command(memory)
+memory.command(name="maintain")(upkeep.maintain_mounts)
+app.command(name="redact")(upkeep.redact_turns)
+app.command(name="prune")(upkeep.prune_conversations)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit status of docs/reference/cli.md, section 2."""
     try:
         status = app(arguments, exit_on_error=False, print_error=True)
-    except CycloptsError:
+    except CycloptsError as error:
+        report_usage(str(error), arguments)
         return _USAGE
     except (UsageError, ConfigurationError) as error:
         print(f"error: {error}", file=sys.stderr)
+        report_usage(str(error), arguments)
         return _USAGE
     except CommonholdError as error:
-        print(f"error: {error}", file=sys.stderr)
+        report_failure(error, str(error), arguments)
         return _FAILED
     except OSError as error:
         # A folder of another user, a full disk: the system's own words say it.
-        print(f"error: {error.strerror or error}: {error.filename}", file=sys.stderr)
+        report_failure(error, f"{error.strerror or error}: {error.filename}", arguments)
         return _FAILED
     return status if isinstance(status, int) else 0
 

@@ -1,0 +1,193 @@
+"""The erasure of conversations that have long been quiet (maintenance.md, section 6.2).
+
+What is active is never cut, what is held is never touched, and a second run finds nothing.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from commonhold.contract.clock import Clock, read_clock
+from commonhold.contract.stores import Erasable
+from commonhold.contract.turns import DEFAULT_TRAIL_LIMIT, ConversationTurn
+from commonhold.usecases.upkeep.holds import NO_HOLDS, Holds
+from commonhold.usecases.upkeep.protections import CHANGED, HELD
+from commonhold.usecases.upkeep.retention_ports import (
+    RetainedStore,
+    TurnReader,
+    require_enumerable,
+    require_erasable,
+)
+from commonhold.usecases.upkeep.session_listings import (
+    DocumentName,
+    HeldDocument,
+    erase_sessions,
+)
+
+EVERY_CONVERSATION: Sequence[str] = ("",)
+# Turns looked at at a time when nothing cheaper tells whether all of them are blank.
+_LOOK_TURNS = 50
+
+
+class PlannedConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation whose turns up to `turns` go; `last_at` is the newest one's stamp."""
+
+    conversation_id: str
+    turns: int
+    last_at: datetime
+
+
+class SparedConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation that would have gone, and why it stays."""
+
+    conversation_id: str
+    reason: str
+
+
+class PrunePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """`blank` are quiet conversations without a turn left to erase.
+
+    A run that was interrupted may have left them their session documents.
+    """
+
+    conversations: tuple[PlannedConversation, ...] = ()
+    spared: tuple[SparedConversation, ...] = ()
+    blank: tuple[str, ...] = ()
+
+
+class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What went, or in a dry run what would; and what a hold or a new turn has spared."""
+
+    cutoff: datetime
+    dry_run: bool
+    turns: int
+    conversations: tuple[PlannedConversation, ...]
+    documents: tuple[DocumentName, ...]
+    spared: tuple[SparedConversation, ...] = ()
+    held: tuple[HeldDocument, ...] = ()
+
+
+async def prune(
+    store: RetainedStore,
+    *,
+    older_than: timedelta,
+    clock: Clock,
+    prefixes: Sequence[str] = EVERY_CONVERSATION,
+    holds: Holds = NO_HOLDS,
+    actor: str | None = None,
+    dry_run: bool = False,
+) -> PruneReport:
+    """Erase the conversations, of those whose id starts with a prefix, quiet for so long.
+
+    A turn appended after the plan was made survives, whenever it comes. Raises
+    ConfigurationError, before anything is written, when the store can neither erase turns
+    nor enumerate itself.
+    """
+    eraser = require_erasable(store)
+    everything = require_enumerable(store)
+    cutoff = _cutoff(read_clock(clock), older_than)
+    named = [one for one in await everything.conversations() if one.startswith(tuple(prefixes))]
+    plan = await _plan(store, eraser, named, cutoff=cutoff, holds=holds)
+    if dry_run:
+        erased, spared = plan.conversations, plan.spared
+        turns = sum(planned.turns for planned in erased)
+    else:
+        turns, erased, spared = await _carry_out(store, eraser, plan, actor=actor)
+    traced = {*plan.blank, *(planned.conversation_id for planned in erased)}
+    sessions = await erase_sessions(
+        store,
+        traced,
+        scopes=await everything.scopes() if traced else (),
+        actor=actor,
+        holds=holds,
+        dry_run=dry_run,
+    )
+    return PruneReport(
+        cutoff=cutoff,
+        dry_run=dry_run,
+        turns=turns,
+        conversations=erased,
+        documents=sessions.erased,
+        spared=spared,
+        held=sessions.held,
+    )
+
+
+def _cutoff(now: datetime, older_than: timedelta) -> datetime:
+    try:
+        return now - older_than
+    except OverflowError:
+        return datetime.min.replace(tzinfo=now.tzinfo)
+
+
+async def _plan(
+    store: TurnReader,
+    eraser: Erasable,
+    conversations: Sequence[str],
+    *,
+    cutoff: datetime,
+    holds: Holds,
+) -> PrunePlan:
+    planned: list[PlannedConversation] = []
+    spared: list[SparedConversation] = []
+    blank: list[str] = []
+    for conversation_id in conversations:
+        newest = await _newest_turn(store, conversation_id)
+        if newest is None or newest.created_at >= cutoff:
+            continue
+        is_blank = newest.redacted and await _is_blank(store, eraser, newest)
+        if holds.holds_conversation(conversation_id):
+            if not is_blank:
+                spared.append(SparedConversation(conversation_id=conversation_id, reason=HELD))
+        elif is_blank:
+            blank.append(conversation_id)
+        else:
+            planned.append(
+                PlannedConversation(
+                    conversation_id=conversation_id, turns=newest.turn, last_at=newest.created_at
+                )
+            )
+    return PrunePlan(conversations=tuple(planned), spared=tuple(spared), blank=tuple(blank))
+
+
+async def _newest_turn(store: TurnReader, conversation_id: str) -> ConversationTurn | None:
+    last = await store.last_turn_number(conversation_id)
+    if last == 0:
+        return None
+    return next(iter(await store.read_turns(conversation_id, after=last - 1, limit=1)), None)
+
+
+async def _is_blank(store: TurnReader, eraser: Erasable, newest: ConversationTurn) -> bool:
+    """Whether every turn up to a blank one is: from the trail where it says so, else by looking.
+
+    A conversation pruned before is known by its last act, whatever its length. Blank turns
+    hold nothing, and the first that is not blank ends the looking.
+    """
+    name = newest.conversation_id
+    acts = await eraser.turn_redactions(conversations=[name], limit=DEFAULT_TRAIL_LIMIT)
+    if len({turn for act in acts for turn in act.turns}) >= newest.turn:
+        return True
+    after = 0
+    while after < newest.turn:
+        turns = await store.read_turns(name, after=after, limit=_LOOK_TURNS)
+        if not all(turn.redacted for turn in turns):
+            return False
+        after = turns[-1].turn if turns else newest.turn
+    return True
+
+
+async def _carry_out(
+    store: TurnReader, eraser: Erasable, plan: PrunePlan, *, actor: str | None
+) -> tuple[int, tuple[PlannedConversation, ...], tuple[SparedConversation, ...]]:
+    turns = 0
+    erased: list[PlannedConversation] = []
+    spared = list(plan.spared)
+    for planned in plan.conversations:
+        name = planned.conversation_id
+        if await store.last_turn_number(name) != planned.turns:
+            spared.append(SparedConversation(conversation_id=name, reason=CHANGED))
+            continue
+        turns += await eraser.redact_turns(name, through=planned.turns, actor=actor)
+        erased.append(planned)
+    return turns, tuple(erased), tuple(spared)

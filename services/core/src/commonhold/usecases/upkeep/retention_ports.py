@@ -1,0 +1,47 @@
+"""What retention asks of a store, and the refusal of one that cannot do it."""
+
+from typing import Protocol, runtime_checkable
+
+from commonhold.contract.errors import ConfigurationError
+from commonhold.contract.stores import Erasable
+from commonhold.contract.turns import ConversationTurn
+from commonhold.usecases.upkeep.session_listings import ErasableDocuments
+
+
+@runtime_checkable
+class Enumerable(Protocol):
+    """The whole of a store by name: the part of Portable that only looks."""
+
+    async def scopes(self) -> tuple[str, ...]: ...
+
+    async def conversations(self) -> tuple[str, ...]: ...
+
+
+class TurnReader(Protocol):
+    """The ends of conversations."""
+
+    async def read_turns(
+        self, conversation_id: str, *, after: int = 0, limit: int | None = None
+    ) -> tuple[ConversationTurn, ...]: ...
+
+    async def last_turn_number(self, conversation_id: str) -> int: ...
+
+
+class RetainedStore(ErasableDocuments, TurnReader, Protocol):
+    """Documents and conversations of one store; the rest of it is asked for by name."""
+
+
+def require_erasable(store: object) -> Erasable:
+    """The store's eraser; ConfigurationError when it has none."""
+    if not isinstance(store, Erasable):
+        raise ConfigurationError(f"{type(store).__name__} cannot erase turns")
+    return store
+
+
+def require_enumerable(store: object) -> Enumerable:
+    """The store's enumeration; ConfigurationError when it has none."""
+    if not isinstance(store, Enumerable):
+        raise ConfigurationError(
+            f"{type(store).__name__} cannot enumerate its scopes and conversations"
+        )
+    return store
