@@ -147,7 +147,7 @@ def entry(turn: int, weight: int) -> ConversationProjection:
 async def test_projections_end_early_between_turns(
     monkeypatch: pytest.MonkeyPatch, *, weighed: bool
 ) -> None:
-    monkeypatch.setattr(paging, "STEP_BYTES", 2_500)
+    monkeypatch.setattr(paging, "PAGE_BYTES", 2_500)
     store = CountingStore()
     read = store.weighed_projections_of if weighed else store.projections_of
     rows = [(1, 3000), (2, 3000), (2, 3000), (3, 9_900), (4, 4000), (4, 4000), (5, 1), (6, 1)]
@@ -170,7 +170,7 @@ async def test_projections_end_early_between_turns(
 async def test_a_turn_with_more_projections_than_an_answer_holds_is_refused(
     monkeypatch: pytest.MonkeyPatch, before: list[tuple[int, int]], *, weighed: bool
 ) -> None:
-    monkeypatch.setattr(paging, "STEP_BYTES", 2_500)
+    monkeypatch.setattr(paging, "PAGE_BYTES", 2_500)
     store = CountingStore()
     read = store.weighed_projections_of if weighed else store.projections_of
     rows = [*before, *([(2, 3000)] * 40), (3, 1)]

@@ -11,12 +11,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from commonhold.contract import ConversationProjection, ConversationTurn, Page
-from commonhold.contract.paging import PAGE_SIZE
+from commonhold.contract.paging import PAGE_BYTES, PAGE_SIZE
 from commonhold.wire.shapes import RowBuffer, encode
 
 ANSWER_BYTES = 64 * 1024 * 1024
-# What a store that weighs its rows reads at once, but for one row.
-STEP_BYTES = 8 * 1024 * 1024
 FIRST_STEP = 16
 STEP_GROWTH = 4
 
@@ -127,7 +125,7 @@ async def fill_projections(
     size = page_size(limit)
     entries: list[ConversationProjection] = []
     weight = 0
-    step, room = min(size, FIRST_STEP), STEP_BYTES
+    step, room = min(size, FIRST_STEP), PAGE_BYTES
     while True:
         wanted = min(step, size - len(entries))
         batch, is_cut = await read(after, wanted, room)
@@ -144,7 +142,7 @@ async def fill_projections(
         if is_stuck:
             raise _turn_too_heavy(boundary, budget)
         if complete:
-            after, room = boundary - 1, STEP_BYTES
+            after, room = boundary - 1, PAGE_BYTES
         elif is_cut:
             # One turn that weighs more than a step.
             room = min(room * STEP_GROWTH, budget)

@@ -9,6 +9,9 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import msgspec
 
 PAGE_SIZE = 500
+# A page of heavy rows ends here, before its limit, so that no caller has to hold them all; and
+# an edge asks for no more at once.
+PAGE_BYTES = 8 * 1024 * 1024
 
 CursorTag: TypeAlias = Literal["list", "digests", "versions", "history", "trail"]
 
@@ -103,11 +106,6 @@ def page_of(rows: Sequence[T], *, limit: int, position: Callable[[T], msgspec.St
         return Page(items=tuple(rows))
     items = tuple(rows[:limit])
     return Page(items=items, next_cursor=encode_cursor(position(items[-1])))
-
-
-def require_page_limit(limit: int) -> None:
-    if limit < 1:
-        raise ValueError(f"limit must be >= 1, got {limit}")
 
 
 def _require_numbers(position: msgspec.Struct) -> None:

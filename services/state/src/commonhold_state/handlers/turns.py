@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from commonhold.contract import ConversationProjection, ConversationTurn
+from commonhold.contract.paging import PAGE_BYTES
 from commonhold.contract.text import require_storable, require_storable_tree
 from commonhold.contract.turns import (
     DEFAULT_SEARCH_LIMIT,
@@ -22,7 +23,7 @@ from commonhold.wire.parameters import (
 )
 from commonhold.wire.shapes import encode
 from commonhold_state.calls import Call
-from commonhold_state.paging import STEP_BYTES, answer_turns, fill_projections, fill_turns
+from commonhold_state.paging import answer_turns, fill_projections, fill_turns
 
 
 async def append_turn(call: Call) -> bytes:
@@ -51,7 +52,7 @@ async def read_turns(call: Call) -> bytes:
         return await call.measure(
             "read_turns",
             weighed.read_turns_within(
-                conversation_id, after=after, limit=limit, max_bytes=STEP_BYTES
+                conversation_id, after=after, limit=limit, max_bytes=PAGE_BYTES
             ),
         )
 

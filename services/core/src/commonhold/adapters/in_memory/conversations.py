@@ -15,6 +15,11 @@ from commonhold.contract.archives import landed_conversation
 from commonhold.contract.clock import Clock, read_clock, require_aware
 from commonhold.contract.errors import ConversationConflictError
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id
+from commonhold.contract.limits import (
+    require_positive_limit,
+    require_selectors,
+    require_window,
+)
 from commonhold.contract.messages import Message, encode_messages
 from commonhold.contract.search import fold, matches, query_terms, turn_text
 from commonhold.contract.text import require_encodable, require_storable, require_storable_tree
@@ -92,7 +97,7 @@ class Conversations:
         self, conversation_id: str, *, after: int, limit: int | None
     ) -> tuple[ConversationTurn, ...]:
         check_conversation_id(conversation_id)
-        _require_window(after=after, limit=limit)
+        require_window(after=after, limit=limit)
         ledger = self.ledgers.get(conversation_id, _NOTHING)
         numbers = sorted(number for number in ledger.turns if number > after)
         return tuple(
@@ -109,7 +114,7 @@ class Conversations:
     ) -> tuple[ConversationTurn, ...]:
         terms = _require_terms(query)
         ids = self._selected(conversations)
-        _require_positive_limit(limit)
+        require_positive_limit(limit)
         return self._search(terms, ids, limit=limit)
 
     def search_turns_within(
@@ -118,7 +123,7 @@ class Conversations:
         terms = _require_terms(query)
         for prefix in prefixes:
             require_encodable(prefix, name="prefixes")
-        _require_positive_limit(limit)
+        require_positive_limit(limit)
         ids = (name for name in self.ledgers if name.startswith(tuple(prefixes)))
         return self._search(terms, ids, limit=limit)
 
@@ -152,7 +157,7 @@ class Conversations:
         self, conversation_id: str, *, after: int, limit: int | None
     ) -> tuple[ConversationProjection, ...]:
         check_conversation_id(conversation_id)
-        _require_window(after=after, limit=limit)
+        require_window(after=after, limit=limit)
         ledger = self.ledgers.get(conversation_id, _NOTHING)
         rows = [row for row in ledger.projections if row.turn > after]
         rows.sort(key=lambda row: (row.turn, row.span))
@@ -169,7 +174,7 @@ class Conversations:
         actor: str | None,
     ) -> int:
         check_conversation_id(conversation_id)
-        _require_selector(through=through, turns=turns)
+        require_selectors(through=through, turns=turns)
         _require_storable_actor(actor)
         ledger = self.ledgers.get(conversation_id, _NOTHING)
         numbers = _selected_turns(ledger, through=through, turns=turns)
@@ -190,7 +195,7 @@ class Conversations:
     ) -> tuple[ConversationRedaction, ...]:
         ids = self._selected(conversations)
         start = None if since is None else require_aware(since, name="since")
-        _require_positive_limit(limit)
+        require_positive_limit(limit)
         acts = [
             act
             for conversation_id in ids
@@ -269,31 +274,10 @@ def _trail_order(act: TrailRow) -> tuple[datetime, str, int]:
     return act.record.created_at, act.record.conversation_id, act.position
 
 
-def _require_selector(*, through: int | None, turns: Sequence[int] | None) -> None:
-    if through is not None and turns is not None:
-        raise ValueError("give through= or turns=, not both")
-    if through is not None and through < 1:
-        raise ValueError(f"through must be >= 1, got {through}")
-    if turns and min(turns) < 1:
-        raise ValueError(f"turn numbers start at 1, got {min(turns)}")
-
-
-def _require_window(*, after: int, limit: int | None) -> None:
-    if after < 0:
-        raise ValueError(f"after must be >= 0, got {after}")
-    if limit is not None and limit < 0:
-        raise ValueError(f"limit must be >= 0, got {limit}")
-
-
 def _require_terms(query: str) -> tuple[str, ...]:
     terms = query_terms(query)
     require_encodable(query, name="query")
     return terms
-
-
-def _require_positive_limit(limit: int) -> None:
-    if limit < 1:
-        raise ValueError(f"limit must be >= 1, got {limit}")
 
 
 def _require_storable_actor(actor: str | None) -> None:

@@ -28,6 +28,7 @@ from commonhold.contract.documents import (
     ScopeArchive,
 )
 from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.limits import require_positive_limit
 from commonhold.contract.messages import Message
 from commonhold.contract.paging import (
     DigestsPosition,
@@ -38,7 +39,6 @@ from commonhold.contract.paging import (
     VersionsPosition,
     decode_cursor,
     page_of,
-    require_page_limit,
 )
 from commonhold.contract.stores import Witness
 from commonhold.contract.turns import (
@@ -145,7 +145,7 @@ class InMemoryStore:
         self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
     ) -> Page[MemoryEntry]:
         entries = self._documents.list_documents(scope, prefix=prefix)
-        require_page_limit(limit)
+        require_positive_limit(limit)
         after = "" if cursor is None else decode_cursor(cursor, ListPosition).path
         rows = (entry for entry in entries if entry.path > after)
         return page_of(
@@ -158,7 +158,7 @@ class InMemoryStore:
         self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
     ) -> Page[MemoryDigest]:
         digests = self._documents.digests(scope, prefix=prefix)
-        require_page_limit(limit)
+        require_positive_limit(limit)
         after = "" if cursor is None else decode_cursor(cursor, DigestsPosition).path
         rows = (digest for digest in digests if digest.path > after)
         return page_of(
@@ -171,7 +171,7 @@ class InMemoryStore:
         self, scope: str, path: str, *, cursor: str | None = None, limit: int
     ) -> Page[MemoryVersion]:
         versions = self._documents.versions(scope, path)
-        require_page_limit(limit)
+        require_positive_limit(limit)
         below = None if cursor is None else decode_cursor(cursor, VersionsPosition).version
         rows = (row for row in versions if below is None or row.version < below)
         return page_of(
@@ -189,7 +189,7 @@ class InMemoryStore:
         limit: int,
     ) -> Page[MemoryVersion]:
         history = self._documents.history(scope, since=since)
-        require_page_limit(limit)
+        require_positive_limit(limit)
         last = None if cursor is None else decode_cursor(cursor, HistoryPosition)
         rows = (row for row in history if last is None or follows_history(row, last))
         return page_of(take(rows, limit=limit + 1), limit=limit, position=history_position)
@@ -203,7 +203,7 @@ class InMemoryStore:
         limit: int,
     ) -> Page[MemoryRedaction]:
         trail = self._documents.redactions(scope, since=since)
-        require_page_limit(limit)
+        require_positive_limit(limit)
         last = None if cursor is None else decode_cursor(cursor, TrailPosition)
         rows = (act for act in trail if last is None or follows_trail(act, last))
         page = page_of(take(rows, limit=limit + 1), limit=limit, position=trail_position)

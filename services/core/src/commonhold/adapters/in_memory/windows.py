@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from commonhold.adapters.in_memory.rows import RedactionRow
 from commonhold.contract.documents import MemoryVersion
+from commonhold.contract.limits import require_memory_limit
 from commonhold.contract.paging import (
     HistoryPosition,
     TrailPosition,
@@ -18,10 +19,9 @@ T = TypeVar("T")
 
 def take(rows: Iterable[T], *, limit: int | None) -> tuple[T, ...]:
     """The first `limit` rows, all of them for None."""
+    require_memory_limit(limit)
     if limit is None:
         return tuple(rows)
-    if limit < 0:
-        raise ValueError("limit must be >= 0")
     return tuple(islice(rows, min(limit, sys.maxsize)))
 
 

@@ -22,6 +22,7 @@ from commonhold.contract.claims import Claim
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
+from commonhold.contract.limits import require_selectors
 from commonhold.contract.messages import Message
 from commonhold.contract.stores import Witness
 from commonhold.contract.text import require_storable, require_storable_tree
@@ -273,7 +274,7 @@ class PostgresMutations:
         actor: str | None = None,
     ) -> int:
         check_conversation_id(conversation_id)
-        checks.selectors(through, turns)
+        require_selectors(through=through, turns=turns)
         _check_actor_text(actor)
         return await self._run(
             Subject(operation="redact_turns"),

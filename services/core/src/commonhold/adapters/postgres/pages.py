@@ -9,6 +9,7 @@ from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.contract.documents import MemoryDigest, MemoryEntry, MemoryRedaction, MemoryVersion
 from commonhold.contract.paging import (
+    PAGE_BYTES,
     DigestsPosition,
     HistoryPosition,
     ListPosition,
@@ -21,9 +22,6 @@ from commonhold.contract.paging import (
     to_microseconds,
 )
 from commonhold.migrations.connections import Connection
-
-# A page of heavy rows ends here, before its limit, so that no caller has to hold them all.
-PAGE_BYTES = 8 * 1024 * 1024
 
 
 class Pages:
