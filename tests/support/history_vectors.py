@@ -168,6 +168,7 @@ class HistoryVectors:
             )
         await record_session(store, "gone")
         await store.redact(SCOPE, path="sessions/gone")
+        await store.write(SCOPE, "sessions/chat/notes", "no session, but a document below one")
         assert "Nothing to continue" in (refusal(await ana.go_on())[0] or "")
 
     async def test_a_note_goes_round(self, store: WholeStore, ana: Reader) -> None:
@@ -301,6 +302,21 @@ class HistoryVectors:
         assert text.startswith("[continuing conversation chat-1 ")
         assert NOTE not in text
         assert await store.read(SCOPE, "handoff") is None
+
+    async def test_another_note_that_another_took_meanwhile_is_not_delivered(
+        self, store: WholeStore, ana: Reader
+    ) -> None:
+        await tell(store, "chat-1", "first")
+        await record_session(store, "chat-1")
+        await ana.hand_off(NOTE)
+
+        async def replace_and_take() -> None:
+            await ana.hand_off("Not for bob")
+            await ana.go_on()
+
+        text = data(await interrupted(store, "bob", replace_and_take).go_on())
+        assert text.startswith("[continuing conversation chat-1 ")
+        assert "[handoff note" not in text
 
     async def test_a_second_conflict_is_an_error(self, store: WholeStore, ana: Reader) -> None:
         await ana.hand_off(NOTE)

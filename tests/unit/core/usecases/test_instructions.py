@@ -156,6 +156,16 @@ async def test_a_note_grows_old(clock: ControlledClock, ana: Reader) -> None:
     assert "[handoff note" not in await rendered(ana)
 
 
+async def test_a_note_too_long_for_its_room_is_one_line(store: InMemoryStore, ana: Reader) -> None:
+    await ana.hand_off(NOTE)
+    document = await store.read(SCOPE, "handoff")
+    assert document is not None
+    await store.write(SCOPE, "handoff", document.content + "w " * PAST_BUDGET)
+    text = await rendered(ana)
+    assert NOTE not in text
+    assert "continue_session(); it is at /project/handoff]" in text
+
+
 async def test_a_linked_note_names_its_conversation_within_reach_only(
     store: InMemoryStore, ana: Reader
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonhold.contract import Message
 from commonhold.usecases.history.atoms import atoms
 from commonhold.usecases.history.clipping import digest_line, one_line
 from commonhold.usecases.history.links import LONG_ATOM, Links
@@ -72,6 +73,12 @@ def test_numbers_come_by_first_appearance_in_texts_and_arguments() -> None:
     numbered.add_turn([user(f"{third} {first}")])
     line = numbered.contract(f"{third} {second} {first}")
     assert line == "[link chat-1:3] [link chat-1:2] [link chat-1:1]"
+
+
+def test_a_system_message_numbers_nothing() -> None:
+    numbered = Links("chat-1")
+    numbered.add_turn([Message(role="system", content=OTHER), user(LONG)])
+    assert numbered.contract(f"{OTHER} {LONG}") == f"{OTHER} [link chat-1:1]"
 
 
 def test_short_atoms_and_handles_get_no_number() -> None:

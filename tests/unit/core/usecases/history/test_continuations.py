@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.conformance import TickingClock
+from commonhold.conformance import FrozenClock, TickingClock
 from commonhold.usecases.history.continuations import BUDGET
 from tests.support.conversations import agent, call, result, tell, user
 from tests.support.history_callers import Reader, data, record_session, refusal
@@ -67,6 +67,14 @@ async def test_a_pick_up_that_is_repeated_is_fenced_too(store: InMemoryStore, an
     fenced = msgspec.structs.replace(ana.context.reach, prefixes=("other-",))
     again = Reader(store, reach=fenced, earlier_pick_up=written)
     assert refusal(await again.go_on())[0] == "Conversation 'c' is not addressable from here"
+
+
+async def test_of_sessions_of_one_moment_the_last_path_is_continued() -> None:
+    store = InMemoryStore(clock=FrozenClock())
+    for name in ("b", "c", "a"):
+        await tell(store, name, "hello")
+        await record_session(store, name)
+    assert data(await Reader(store).go_on()).startswith("[continuing conversation c ")
 
 
 words = st.lists(

@@ -14,15 +14,19 @@ LONG = "https://example.org/" + "p" * 60
 
 
 class CountingStore(InMemoryStore):
-    """Remembers how many turns were read."""
+    """Remembers how many turns were read, in which windows."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.turns_read = 0
+        self.windows: list[int] = []
+
+    @property
+    def turns_read(self) -> int:
+        return sum(self.windows)
 
     async def read_turns(self, *args: Any, **window: Any) -> tuple[ConversationTurn, ...]:
         turns = await super().read_turns(*args, **window)
-        self.turns_read += len(turns)
+        self.windows.append(len(turns))
         return turns
 
 
@@ -69,7 +73,7 @@ async def test_no_more_is_read_than_the_budget_shows(store: CountingStore) -> No
     await tell(store, "c", *("w" * 100 for _ in range(400)))
     lines = await read_log(store, "c", through=400, budget=1000)
     assert lines[0] == "[1-396] (396 older turns)"
-    assert store.turns_read == 16
+    assert store.turns_read == 8
 
 
 async def test_turns_under_an_entry_are_not_read(store: CountingStore) -> None:
@@ -77,6 +81,10 @@ async def test_turns_under_an_entry_are_not_read(store: CountingStore) -> None:
     await store.append_projections("c", [entry(100, "all of it", span=100)])
     assert await read_log(store, "c", through=100, budget=1000) == ["[1-100] all of it"]
     assert store.turns_read == 0
+    await tell(store, "c", "after")
+    lines = await read_log(store, "c", through=101, budget=1000)
+    assert lines == ["[1-100] all of it", "[101] USER: after | AGENT: Re: after"]
+    assert store.windows == [1]
 
 
 async def test_what_is_long_ago_is_folded(store: CountingStore) -> None:
@@ -89,7 +97,7 @@ async def test_what_is_long_ago_is_folded(store: CountingStore) -> None:
 async def test_handles_are_numbered_from_the_first_turn(
     store: CountingStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(links, "_WINDOW", 2)
+    monkeypatch.setattr(links, "FIRST_WINDOW", 2)
     others = [f"https://example.org/{letter * 40}" for letter in "abc"]
     for address in (*others, "plain", f"see {LONG}"):
         await store.append_turn("c", [user(address)])
@@ -100,3 +108,16 @@ async def test_handles_are_numbered_from_the_first_turn(
     monkeypatch.setattr(links, "LINKED_CHARACTERS", 100)
     lines = await read_log(store, "c", through=5, budget=400)
     assert lines[:3] == ["[1] USER: [link c:1]", "[2] USER: [link c:2]", f"[3] USER: {others[2]}"]
+
+
+async def test_heavy_turns_are_read_a_few_at_a_time(store: CountingStore) -> None:
+    await tell(store, "c", *("w " * 300_000 for _ in range(30)))
+    lines = await read_log(store, "c", through=30, budget=100_000)
+    assert len(lines) == 30
+    assert store.windows == [8] + [1] * 22
+
+
+async def test_light_turns_are_read_many_at_a_time(store: CountingStore) -> None:
+    await tell(store, "c", *("x" for _ in range(400)))
+    await read_log(store, "c", through=400, budget=100_000)
+    assert store.windows == [8, 16, 32, 64, 128, 128, 24]

@@ -24,7 +24,7 @@ def test_a_short_line_is_shown_whole_in_its_own_case() -> None:
 def test_the_line_with_most_distinct_terms_wins_and_of_equals_the_first() -> None:
     text = "deploy deploy\nThe Script\nscript of deploy one\nscript of deploy two"
     assert snippet(text, ["script", "deploy"]) == "script of deploy one"
-    assert snippet("one b\ntwo b", ["b"]) == "one b"
+    assert snippet("one b\ntwo b", ["b", "elsewhere"]) == "one b"
 
 
 def test_the_window_starts_at_the_edges_of_the_line() -> None:

@@ -9,6 +9,7 @@ from commonhold.contract.stores import ConversationReader
 from commonhold.contract.turns import ConversationTurn
 from commonhold.usecases.history.atoms import atoms
 from commonhold.usecases.history.turn_parts import argument_strings, shown
+from commonhold.usecases.history.windows import FIRST_WINDOW, next_window
 
 LONG_ATOM = 48
 # Numbers come from the start of a conversation, so that an append never changes one. Long
@@ -16,7 +17,6 @@ LONG_ATOM = 48
 LINKED_TURNS = 1000
 LINKED_CHARACTERS = 4_000_000
 
-_WINDOW = 100
 _LONG_RUN = re.compile(rf"\S{{{LONG_ATOM}}}")
 
 
@@ -66,16 +66,16 @@ def may_hold_long_atom(text: str) -> bool:
 async def read_links(conversations: ConversationReader, conversation_id: str) -> Links:
     """Number the long atoms of a conversation, from its first turn on."""
     links = Links(conversation_id)
-    read = 0
+    read, window = 0, FIRST_WINDOW
     while read < LINKED_TURNS and not links.is_full:
-        turns = await conversations.read_turns(conversation_id, after=read, limit=_WINDOW)
+        turns = await conversations.read_turns(conversation_id, after=read, limit=window)
         for turn in turns:
             if turn.turn > LINKED_TURNS or links.is_full:
                 return links
             links.add_turn(turn.messages)
-        if len(turns) < _WINDOW:
+        if len(turns) < window:
             return links
-        read = turns[-1].turn
+        read, window = turns[-1].turn, next_window(window, turns)
     return links
 
 

@@ -16,11 +16,10 @@ from commonhold.usecases.history.log_lines import (
     projection_line,
     turn_line,
 )
+from commonhold.usecases.history.windows import FIRST_WINDOW, next_window
 
 # Turns before these are folded, whatever room there is.
 LOGGED_TURNS = 500
-_FIRST_WINDOW = 16
-_LARGEST_WINDOW = 128
 
 
 async def read_log(
@@ -39,17 +38,17 @@ async def read_log(
     winners = covering_entries(entries, first=floor, last=through)
     reader = link_reader or LinkReader(conversations, conversation_id)
     lines: list[LogLine] = []
-    used, last, window = 0, through, _FIRST_WINDOW
+    used, last, window = 0, through, FIRST_WINDOW
     while last >= floor and used <= budget:
         first = max(floor, last - window + 1)
         first = _whole_run(winners, first, floor=floor)
-        bare = any(turn not in winners for turn in range(first, last + 1))
-        turns = await _read(conversations, conversation_id, first, last) if bare else ()
+        bare = [turn for turn in range(first, last + 1) if turn not in winners]
+        turns = await _read(conversations, conversation_id, bare[0], bare[-1]) if bare else ()
         links = await reader.links_for(turns)
         found = list(_lines(winners, turns, links=links, first=first, last=last))
         lines += found
         used += sum(len(line.text) + 1 for line in found)
-        last, window = first - 1, min(window * 2, _LARGEST_WINDOW)
+        last, window = first - 1, next_window(window, turns)
     return fit_log(lines, through=through, budget=budget)
 
 

@@ -11,8 +11,7 @@ from commonhold.usecases.history.links import LinkReader, Links
 from commonhold.usecases.history.log_lines import FIRST_TURN, PROSE, calls_of
 from commonhold.usecases.history.tool_segments import tool_segment
 from commonhold.usecases.history.turn_parts import answered_calls, shown
-
-_WINDOW = 8
+from commonhold.usecases.history.windows import FIRST_WINDOW, next_window
 
 
 async def read_newest_turns(
@@ -23,9 +22,9 @@ async def read_newest_turns(
     The newest is always shown; those before it while all of them stay in the room.
     """
     blocks = [turn_block(newest, await links.links_for([newest]))]
-    first, left = newest.turn, room - len(blocks[0])
+    first, left, window = newest.turn, room - len(blocks[0]), FIRST_WINDOW
     while first > FIRST_TURN and left > 0:
-        after = max(0, first - 1 - _WINDOW)
+        after = max(0, first - 1 - window)
         turns = await conversations.read_turns(
             newest.conversation_id, after=after, limit=first - 1 - after
         )
@@ -38,7 +37,7 @@ async def read_newest_turns(
                 return first, blocks[::-1]
             blocks.append(block)
             first = turn.turn
-        first = min(first, after + 1)
+        first, window = min(first, after + 1), next_window(window, turns)
     return first, blocks[::-1]
 
 
