@@ -117,7 +117,7 @@ def _described_tables(page: str) -> Any:
 
 def _declared_tables(sql: str) -> Any:
     for name, body in re.findall(
-        r"CREATE TABLE commonhold\.(\w+) \((.*?)^\)", sql, re.MULTILINE | re.DOTALL
+        r"CREATE (?:UNLOGGED )?TABLE commonhold\.(\w+) \((.*?)^\)", sql, re.MULTILINE | re.DOTALL
     ):
         yield name, dict(filter(None, map(_column, body.splitlines())))
 

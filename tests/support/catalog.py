@@ -17,7 +17,7 @@ QUERIES = {
         WHERE a.attnum > 0 AND NOT a.attisdropped
     """,
     "tables": """
-        SELECT format('%s %s', c.relname, c.reloptions)
+        SELECT format('%s %s %s', c.relname, c.relpersistence, c.reloptions)
         FROM pg_class AS c
         JOIN pg_namespace AS n ON n.oid = c.relnamespace AND n.nspname = $1
         WHERE c.relkind = 'r'

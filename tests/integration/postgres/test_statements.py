@@ -16,7 +16,7 @@ from commonhold.adapters.postgres.statements import (
 from commonhold.contract.errors import ConfigurationError
 
 SQL = statements_in("commonhold")
-GROUPS = (SQL.documents, SQL.turns, SQL.keys, SQL.claims)
+GROUPS = (SQL.documents, SQL.turns, SQL.keys, SQL.claims, SQL.cache)
 STATEMENTS = {name: getattr(group, name) for group in GROUPS for name in group.__struct_fields__}
 FILL = """
 INSERT INTO commonhold.documents (
@@ -47,6 +47,10 @@ INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)
 SELECT 'idle-' || c, 1, now() FROM generate_series(1, 10000) AS c;
 INSERT INTO commonhold.idempotency (client, key, created_at)
 SELECT 'client:a', k::text, now() FROM generate_series(1, 10000) AS k;
+INSERT INTO commonhold.cache_values (digest, key, value)
+SELECT sha256(k::text::bytea), k::text, '1' FROM generate_series(1, 10000) AS k;
+INSERT INTO commonhold.cache_series (digest, key, hits, expires_at)
+SELECT sha256(k::text::bytea), k::text, '{1,2,3}', now() FROM generate_series(1, 10000) AS k;
 """
 STAMP = "'2026-01-01T00:00:00Z'::timestamptz"
 # Fences of a search: ids, prefixes, and the range of the prefixes.
@@ -90,6 +94,9 @@ HOT = [
     ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {WITHIN_MANY}", "turns_by_time"),
     ("search_turns", f"'%sextant%', '%', '{{}}', 50, 9999, {WITHIN_MANY}", "turns_search"),
     ("select_key", "'client:a', 'k'", "idempotency_pkey"),
+    ("select_value", "sha256('7')", "cache_values_pkey"),
+    ("count_hits", "sha256('7'), 2", "cache_series_pkey"),
+    ("select_oldest_hit", "sha256('7'), 2", "cache_series_pkey"),
 ]
 
 

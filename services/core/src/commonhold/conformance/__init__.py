@@ -4,6 +4,8 @@ Subclass one and give it the fixture `store` (docs/reference/kits.md). A store p
 kit whole or not at all: there is no flag to leave a test out.
 """
 
+from commonhold.conformance.cache_limits import AtomicHitWindowCompliance
+from commonhold.conformance.caches import CacheCompliance
 from commonhold.conformance.claiming import ClaimsContract
 from commonhold.conformance.clocks import BackwardsClock, ControlledClock, FrozenClock, TickingClock
 from commonhold.conformance.conditions import ConditionalContract
@@ -18,7 +20,9 @@ from commonhold.conformance.search import SearchContract
 from commonhold.conformance.search_within import SearchWithinContract
 
 __all__ = [
+    "AtomicHitWindowCompliance",
     "BackwardsClock",
+    "CacheCompliance",
     "ClaimsContract",
     "ConditionalContract",
     "ControlledClock",

@@ -10,7 +10,8 @@ from commonhold.migrations.timeouts import session_settings
 
 _TABLES = (
     "documents, document_versions, document_redactions,"
-    " conversations, turns, projections, turn_redactions, idempotency, claims"
+    " conversations, turns, projections, turn_redactions, idempotency, claims,"
+    " cache_values, cache_series"
 )
 
 

@@ -167,6 +167,24 @@ CREATE TABLE commonhold.claims (
     CONSTRAINT claims_pkey PRIMARY KEY (name)
 ) WITH (fillfactor = 70);
 
+-- State that expires: values and counters, and series of hits. Unlogged: what a crash loses
+-- here is worth a few calls. Keys are found by their SHA-256.
+CREATE UNLOGGED TABLE commonhold.cache_values (
+    digest bytea NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    value text NOT NULL,
+    expires_at timestamptz,
+    CONSTRAINT cache_values_pkey PRIMARY KEY (digest)
+) WITH (fillfactor = 70);
+
+CREATE UNLOGGED TABLE commonhold.cache_series (
+    digest bytea NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    hits float8 [] NOT NULL,
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT cache_series_pkey PRIMARY KEY (digest)
+) WITH (fillfactor = 70);
+
 -- Samples of these columns would outlive an erasure in the planner's statistics, and no plan
 -- needs them.
 ALTER TABLE commonhold.documents ALTER COLUMN content SET STATISTICS 0;

@@ -104,6 +104,21 @@ class ClaimStatements(msgspec.Struct, frozen=True, kw_only=True):
     hold_claims: str
 
 
+class CacheStatements(msgspec.Struct, frozen=True, kw_only=True):
+    """sql/cache.sql."""
+
+    select_value: str
+    set_value: str
+    increment_value: str
+    delete_key: str
+    record_hit: str
+    try_record_hit: str
+    count_hits: str
+    select_oldest_hit: str
+    sweep_values: str
+    sweep_series: str
+
+
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """Every statement, with its tables in one schema."""
 
@@ -111,9 +126,17 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     turns: TurnStatements
     keys: KeyStatements
     claims: ClaimStatements
+    cache: CacheStatements
 
 
-Named = TypeVar("Named", DocumentStatements, TurnStatements, KeyStatements, ClaimStatements)
+Named = TypeVar(
+    "Named",
+    DocumentStatements,
+    TurnStatements,
+    KeyStatements,
+    ClaimStatements,
+    CacheStatements,
+)
 
 
 def parse_statements(text: str) -> dict[str, str]:
@@ -147,6 +170,7 @@ def statements_in(schema: str) -> Statements:
         turns=_moved(_TURNS, schema),
         keys=_moved(_KEYS, schema),
         claims=_moved(_CLAIMS, schema),
+        cache=_moved(_CACHE, schema),
     )
 
 
@@ -164,3 +188,4 @@ _DOCUMENTS = _load(DocumentStatements, "documents.sql")
 _TURNS = _load(TurnStatements, "turns.sql")
 _KEYS = _load(KeyStatements, "keys.sql")
 _CLAIMS = _load(ClaimStatements, "claims.sql")
+_CACHE = _load(CacheStatements, "cache.sql")

@@ -1,0 +1,52 @@
+"""Each test of the caches' kits is seen to fail: a cache with a planted bug does not pass it."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from commonhold import conformance
+from tests.support.mutants.caches import CACHE_MUTANTS
+
+ROOT = Path(__file__).parents[4]
+RUN = Path(__file__).with_name("cache_mutant_kits.py").relative_to(ROOT)
+EXPECTED = [(name, test) for name, mutant in CACHE_MUTANTS.items() for test in mutant.seen_by]
+KITS = sorted({mutant.kit for mutant in CACHE_MUTANTS.values()})
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
+    """Which tests failed over which mutant."""
+    report = tmp_path_factory.mktemp("mutants") / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
+    run = subprocess.run(  # noqa: PLW1510 - failing is what these tests do
+        [*command, "--tb=no", f"--junitxml={report}", RUN],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert report.exists(), run.stdout + run.stderr
+    return {
+        (case.get("classname", "").rpartition(".Test")[2], case.get("name", "").partition("[")[0])
+        for case in ET.parse(report).iter("testcase")  # noqa: S314 - pytest wrote it
+        if case.find("failure") is not None
+    }
+
+
+@pytest.mark.parametrize(("name", "test"), EXPECTED)
+def test_the_test_fails_over_the_mutant(failed: set[tuple[str, str]], name: str, test: str) -> None:
+    assert (name, test) in failed, f"{test} passed over {name}"
+
+
+@pytest.mark.parametrize("kit", KITS)
+def test_every_test_of_a_kit_fails_over_some_mutant(kit: str) -> None:
+    contract = getattr(conformance, kit)
+    seen = {
+        test for mutant in CACHE_MUTANTS.values() if mutant.kit == kit for test in mutant.seen_by
+    }
+    assert {name for name in dir(contract) if name.startswith("test_")} <= seen
