@@ -10,13 +10,22 @@ from tests.support.repository import ROOT, imports_by_module
 FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_state"}
 
 HOMES = {
-    "aiohttp": ("commonhold.ops.listener", "commonhold_state"),
+    "aiohttp": (
+        "commonhold.adapters.openai.providers",
+        "commonhold.ops.listener",
+        "commonhold_state",
+    ),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
     "cyclopts": ("commonhold.cli.shell", "commonhold.cli.upkeep"),
     "mcp": ("commonhold_gateway.surface",),
     "msgspec": ("commonhold", "commonhold_gateway", "commonhold_state"),
     "prometheus_client": ("commonhold.ops",),
-    "pydantic": ("commonhold_gateway.surface", "commonhold_gateway.tools.arguments"),
+    "pydantic": (
+        "commonhold.adapters.openai.schemas",
+        "commonhold.contract.language_models",
+        "commonhold_gateway.surface",
+        "commonhold_gateway.tools.arguments",
+    ),
     "pydantic_core": ("commonhold_gateway.tools.arguments",),
     "pytest": ("commonhold.conformance",),
     "rich": ("commonhold.cli.demo",),
@@ -32,6 +41,7 @@ HOMES = {
     "uvicorn": ("commonhold_gateway.listening",),
     "uvloop": ("commonhold_gateway.__main__", "commonhold_state.__main__"),
     "yaml": ("commonhold.usecases.skill_files",),
+    "yarl": ("commonhold.adapters.openai.providers",),
 }
 
 USES = [

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
+from commonhold.adapters.openai import ModelSettings
 from commonhold.cli.migrate import MigrateSettings
 from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
 from commonhold.ops.settings import KNOWN_NAMES, settings_of
@@ -33,8 +34,15 @@ class TestSettings:
             (section(STATE_README.read_text(), "Settings"), StateSettings),
             (section(reference("settings.md"), "3. MCP gateway"), GatewaySettings),
             (section(GATEWAY_README.read_text(), "Settings"), GatewaySettings),
+            (section(reference("settings.md"), "4. Model"), ModelSettings),
         ],
-        ids=["settings.md, 1", "state/README.md", "settings.md, 3", "gateway/README.md"],
+        ids=[
+            "settings.md, 1",
+            "state/README.md",
+            "settings.md, 3",
+            "gateway/README.md",
+            "settings.md, 4",
+        ],
     )
     def test_a_table_says_what_the_record_says(
         self, page: str, record: type[msgspec.Struct]

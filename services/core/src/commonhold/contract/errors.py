@@ -24,7 +24,8 @@ class CommonholdError(Exception):
     """The root. `code` is stable; `details` always has every key of its class."""
 
     code: ClassVar[str] = "neosian_error"
-    retryable: ClassVar[bool] = False
+    # Of every error of a class, unless an instance says otherwise.
+    retryable: bool = False
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
