@@ -31,6 +31,7 @@ HOMES = {
     "rich": ("commonhold.cli.demo",),
     "starlette": ("commonhold_gateway",),
     "structlog": (
+        "commonhold.adapters.resilience",
         "commonhold.adapters.postgres.upkeep",
         "commonhold.ops",
         "commonhold.usecases",

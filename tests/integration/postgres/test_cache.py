@@ -6,8 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresCache
+from commonhold.adapters.resilience import CircuitBreaker, RateLimiter
 from commonhold.conformance import AtomicHitWindowCompliance, CacheCompliance
 from commonhold.contract.errors import StoreUnavailableError
+from commonhold.contract.model_errors import RateLimitExceeded
+from tests.support.tcp_proxy import proxy_to
 
 AGE = """
 UPDATE commonhold.cache_values SET expires_at = expires_at - make_interval(secs => $1)
@@ -97,6 +100,27 @@ async def test_two_pools_see_one_view(two_caches: tuple[PostgresCache, PostgresC
     assert sorted(counts) == [*range(1, 51)]
 
 
+async def test_limiters_of_two_pools_share_their_window(
+    two_caches: tuple[PostgresCache, PostgresCache],
+) -> None:
+    limiters = [RateLimiter(rpm=10, cache=cache) for cache in two_caches]
+    taken = await asyncio.gather(
+        *(limiter.acquire("tenant") for limiter in limiters * 25), return_exceptions=True
+    )
+    assert taken.count(None) == 10
+    assert sum(isinstance(answer, RateLimitExceeded) for answer in taken) == 40
+
+
+async def test_breakers_of_two_pools_trip_together(
+    two_caches: tuple[PostgresCache, PostgresCache],
+) -> None:
+    one, other = (CircuitBreaker(failure_threshold=2, cache=cache) for cache in two_caches)
+    await one.record_failure()
+    await other.record_failure()
+    assert not await one.allow_request()
+    assert 0 < await other.retry_after() <= 60
+
+
 async def test_a_burst_of_first_hits_is_counted_whole(database_dsn: str) -> None:
     async with await PostgresCache.connect(database_dsn, size=8, wait_seconds=20) as cache:
         await asyncio.gather(*(cache.record_hit("w", at=n, ttl_seconds=900) for n in range(64)))
@@ -134,3 +158,17 @@ async def test_only_what_was_opened_here_is_closed(database_dsn: str) -> None:
     with pytest.raises(StoreUnavailableError, match="closed"):
         await owning.get("k")
     await pool.close()
+
+
+async def test_a_breaker_without_its_database_lets_calls_through(database_dsn: str) -> None:
+    async with proxy_to(database_dsn) as (proxy, dsn):
+        cache = await PostgresCache.connect(dsn, size=1, wait_seconds=1)
+        breaker = CircuitBreaker(failure_threshold=1, cache=cache)
+        await breaker.record_failure()
+        assert not await breaker.allow_request()
+        proxy.refusing = True
+        proxy.cut()
+        assert await breaker.allow_request()
+        with pytest.raises(StoreUnavailableError):
+            await RateLimiter(rpm=1, cache=cache).acquire("tenant")
+        await cache.close()

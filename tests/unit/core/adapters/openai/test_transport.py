@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from commonhold.adapters.openai import OpenAiLlmProvider, openai_compatible
+from commonhold.adapters.resilience import RetryPolicy, is_retryable, with_retry
 from commonhold.contract.model_errors import ProviderTransportError
 from commonhold.ops.settings import Secret
 from tests.support.ports import free_port
@@ -214,6 +215,24 @@ async def test_text_that_no_request_can_carry_is_refused_by_name(serve: Serve) -
     with pytest.raises(ValueError, match="'system_prompt'"):
         await provider.extract("hello", Fact, system_prompt="a\ud800b")
     assert model.requests == []
+
+
+async def test_retry_carries_a_call_over_a_bad_minute(serve: Serve) -> None:
+    model, provider = await serve(
+        resets,
+        says(b"", status=503),
+        says(b"", status=429, headers={"Retry-After": "9"}),
+        says(GOOD),
+    )
+    delays: list[float] = []
+
+    async def sleeper(seconds: float) -> None:
+        delays.append(seconds)
+
+    retrying = with_retry(is_retryable, RetryPolicy(jitter=0), sleeper=sleeper)
+    assert await retrying(provider.extract)("hello", Fact) == Fact(text="x")
+    assert delays == [1.0, 2.0, 9.0]
+    assert len(model.requests) == 4
 
 
 async def test_the_key_is_sent_and_never_told(serve: Serve) -> None:
