@@ -55,7 +55,7 @@ migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest sc
 .PHONY: up
 up: .env images ## Start the stack in containers and wait until it is healthy
 	@$(COMPOSE) up --detach --wait
-	@echo "state: http://127.0.0.1:6367 (token: NEOSIAN_SERVE_TOKEN in .env)   prometheus: http://127.0.0.1:9090"
+	@echo "state: http://127.0.0.1:6367   MCP: http://127.0.0.1:6368/mcp   (token: NEOSIAN_SERVE_TOKEN in .env)   prometheus: http://127.0.0.1:9090"
 
 .PHONY: down
 down: ## Stop the stack (its data stays; `docker compose down --volumes` removes that too)

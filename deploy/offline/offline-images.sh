@@ -24,8 +24,9 @@ declare -A TAGS=(
     [postgres]='postgres:17 postgres:17-trixie pgvector/pgvector:pg17'
     [prometheus]='prom/prometheus:v2.53.3'
     [pgbouncer]='pgbouncer:1.24'
+    [haproxy]='haproxy:3.0'
 )
-ORDER=(trixie python postgres prometheus pgbouncer)
+ORDER=(trixie python postgres prometheus pgbouncer haproxy)
 
 say() { printf 'offline-images: %s\n' "$*"; }
 die() { printf 'offline-images: error: %s\n' "$*" >&2; exit 1; }
@@ -251,6 +252,17 @@ USER postgres
 EXPOSE 6432
 STOPSIGNAL SIGINT
 CMD ["pgbouncer", "/etc/pgbouncer/pgbouncer.ini"]
+DOCKER
+}
+
+image_haproxy() {
+    build haproxy <<DOCKER
+FROM debian:trixie-slim
+$(apt_install ca-certificates haproxy)
+RUN mkdir -p /usr/local/etc/haproxy
+USER haproxy
+STOPSIGNAL SIGUSR1
+CMD ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]
 DOCKER
 }
 

@@ -3,19 +3,14 @@
 import asyncio
 import contextlib
 import json
-import os
 import secrets
 import subprocess
-import time
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import aiohttp
-import msgspec
 import pytest
 
-from tests.support.ports import free_port
-from tests.support.repository import ROOT
+from tests.support.compose_stacks import SECRETS, Stack, compose
 
 pytestmark = pytest.mark.docker
 
@@ -24,56 +19,11 @@ WRITERS = 16
 NUMERIC_USER = "10001"
 
 
-class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    project: str
-    environment: dict[str, str]
-    start_seconds: float
-
-    @property
-    def state_url(self) -> str:
-        return f"http://127.0.0.1:{self.environment['STATE_PORT']}"
-
-    @property
-    def prometheus_url(self) -> str:
-        return f"http://127.0.0.1:{self.environment['PROMETHEUS_PORT']}"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.environment['NEOSIAN_SERVE_TOKEN']}"}
-
-    def compose(self, *arguments: str) -> str:
-        return _compose(self.project, self.environment, *arguments)
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    """The whole stack under a name, ports and credentials of its own."""
-    _run(["make", "images"], os.environ)
-    project = f"commonhold-test-{secrets.token_hex(4)}"
-    environment = {
-        "STATE_PORT": str(free_port()),
-        "STATE_OPS_PORT": str(free_port()),
-        "PROMETHEUS_PORT": str(free_port()),
-        "NEOSIAN_SERVE_TOKEN": secrets.token_hex(32),
-        "POSTGRES_PASSWORD": secrets.token_hex(32),
-        "POSTGRES_SERVE_PASSWORD": secrets.token_hex(32),
-    }
-    try:
-        started = time.monotonic()
-        _compose(project, environment, "up", "--detach", "--wait")
-        yield Stack(
-            project=project,
-            environment=environment,
-            start_seconds=time.monotonic() - started,
-        )
-    finally:
-        _compose(project, environment, "down", "--volumes", "--timeout", "10")
-
-
 def test_it_is_healthy_within_a_minute(stack: Stack) -> None:
     services = [json.loads(line) for line in stack.compose("ps", "--format", "json").splitlines()]
     health = {service["Service"]: service["Health"] for service in services}
-    assert health == {"postgres": "healthy", "state": "healthy", "prometheus": "healthy"}
+    names = ("postgres", "state", "gateway", "gateway-b", "balancer", "prometheus")
+    assert health == dict.fromkeys(names, "healthy")
     assert stack.start_seconds < START_SECONDS
 
 
@@ -85,10 +35,11 @@ def test_it_publishes_on_loopback_alone(stack: Stack) -> None:
     assert {port["host_ip"] for port in published} == {"127.0.0.1"}
 
 
-def test_the_service_runs_as_nobody_who_could_write_to_its_image(stack: Stack) -> None:
+@pytest.mark.parametrize("service", ["state", "gateway"])
+def test_a_service_runs_as_nobody_who_could_write_to_its_image(stack: Stack, service: str) -> None:
     probe = "import os; print(os.getuid()); open('/venv/planted', 'w')"
     with pytest.raises(subprocess.CalledProcessError) as refused:
-        stack.compose("exec", "-T", "state", "python", "-c", probe)
+        stack.compose("exec", "-T", service, "python", "-c", probe)
     assert refused.value.stdout.strip() == NUMERIC_USER
     assert "Read-only file system" in refused.value.stderr
 
@@ -101,8 +52,9 @@ def test_the_service_cannot_change_the_schema(stack: Stack) -> None:
     assert "must be owner of table documents" in refused.value.stderr
 
 
-async def test_prometheus_scrapes_the_service(stack: Stack) -> None:
-    query = {"query": 'up{job="commonhold-state"}'}
+@pytest.mark.parametrize("service", ["state", "gateway"])
+async def test_prometheus_scrapes_the_service(stack: Stack, service: str) -> None:
+    query = {"query": f'up{{job="commonhold-{service}"}}'}
     async with aiohttp.ClientSession() as client, asyncio.timeout(30):
         while True:
             async with client.get(f"{stack.prometheus_url}/api/v1/query", params=query) as response:
@@ -128,11 +80,9 @@ async def test_a_restart_of_postgres_under_load_loses_no_acknowledged_write(stac
 
 @pytest.mark.parametrize("name", ["NEOSIAN_SERVE_TOKEN", "POSTGRES_PASSWORD"])
 def test_without_a_credential_it_stops_and_says_which(name: str) -> None:
-    complete = dict.fromkeys(
-        ("NEOSIAN_SERVE_TOKEN", "POSTGRES_PASSWORD", "POSTGRES_SERVE_PASSWORD"), "x"
-    )
+    complete = dict.fromkeys(SECRETS, "x")
     with pytest.raises(subprocess.CalledProcessError) as refused:
-        _compose("commonhold-test-none", {**complete, name: ""}, "config", "--quiet")
+        compose("commonhold-test-none", {**complete, name: ""}, "config", "--quiet")
     assert (
         f"required variable {name} is missing a value: make up writes one" in refused.value.stderr
     )
@@ -184,14 +134,3 @@ async def _versions(client: aiohttp.ClientSession, name: int) -> dict[int, str]:
         cursor = page["next_cursor"]
         if cursor is None:
             return versions
-
-
-def _compose(project: str, environment: dict[str, str], *arguments: str) -> str:
-    command = ["docker", "compose", "--env-file", os.devnull, "--project-name", project, *arguments]
-    return _run(command, {**os.environ, **environment})
-
-
-def _run(command: list[str], environment: Mapping[str, str]) -> str:
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300
-    ).stdout
