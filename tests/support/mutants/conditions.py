@@ -254,3 +254,43 @@ class DeletesTheWitnessesToo(InMemoryStore):
         for entry in await self.list_documents(scope):
             await self.delete(scope, entry.path)
         return number
+
+
+@breaks(CONDITIONS, "a_live_document_is_not_created_again", "of_racing_creations_one_succeeds")
+class CreatesOverTheLive(InMemoryStore):
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        return await self.write(scope, path, content, actor=actor)
+
+
+@breaks(CONDITIONS, "of_racing_creations_one_succeeds")
+class LooksBeforeItCreates(InMemoryStore):
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        if await self.read(scope, path) is not None:
+            return await super().create_if_absent(scope, path, content, actor=actor)
+        await asyncio.sleep(0)
+        return await self.write(scope, path, content, actor=actor)
+
+
+@breaks(CONDITIONS, "an_absent_document_is_created", "of_racing_creations_one_succeeds")
+class CreatesOnlyOnce(InMemoryStore):
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        if await self.versions(scope, path, limit=1):
+            raise MemoryConflictError(scope=scope, path=path, reason="destination_exists")
+        return await super().create_if_absent(scope, path, content, actor=actor)
+
+
+@breaks(CONDITIONS, "a_live_document_is_not_created_again")
+class TakesTheErasedForAbsent(InMemoryStore):
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        found = await self.read(scope, path)
+        if found is not None and found.redacted:
+            return await self.write(scope, path, content, actor=actor)
+        return await super().create_if_absent(scope, path, content, actor=actor)

@@ -1,4 +1,4 @@
-"""The kit of deletion and renaming by version (docs/reference/stores.md, section 15)."""
+"""The kit of creation, deletion and renaming by version (docs/reference/stores.md, section 15)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -66,6 +66,53 @@ class ConditionalContract(StoreSubject):
     async def test_the_store_is_conditional(self, store: ConditionalStore) -> None:
         rule = Rule("3", "every method of Conditional is there")
         rule.holds(isinstance(store, Conditional), store)
+
+    async def test_an_absent_document_is_created(
+        self, store: ConditionalStore, clock: ControlledClock
+    ) -> None:
+        rule = Rule("15", "create_if_absent writes as write does where nothing is live")
+        for number in (1, 3):
+            now = clock.next_reading
+            made = await store.create_if_absent(SCOPE, PATH, f"v{number}", actor="conv:x")
+            expected = MemoryDocument(
+                scope=SCOPE,
+                path=PATH,
+                content=f"v{number}",
+                version=number,
+                created_at=now,
+                updated_at=now,
+                actor=self.recorded_actor("conv:x"),
+            )
+            rule.equal(made, expected)
+            rule.equal(await store.read(SCOPE, PATH), expected)
+            row = (await store.versions(SCOPE, PATH))[0]
+            rule.equal((row.version, row.action, row.content), (number, "created", f"v{number}"))
+            await store.delete(SCOPE, PATH)
+        await store.redact(SCOPE, path=PATH)
+        rule.equal((await store.create_if_absent(SCOPE, PATH, "clean")).redacted, False)
+
+    async def test_a_live_document_is_not_created_again(self, store: ConditionalStore) -> None:
+        rule = Rule("15", "create_if_absent over a live document is a destination_exists")
+        await self._write_twice(store)
+        await store.write(SCOPE, OTHER_PATH, "")
+        await store.redact(SCOPE, path=OTHER_PATH)
+        before = await store.history(SCOPE)
+        for path in (PATH, OTHER_PATH):
+            with rule.refuses(MemoryConflictError, path=path, reason="destination_exists"):
+                await store.create_if_absent(SCOPE, path, "two")
+        rule.equal(await store.history(SCOPE), before)
+
+    async def test_of_racing_creations_one_succeeds(self, store: ConditionalStore) -> None:
+        rule = Rule("15", "of racing creations of one path one succeeds")
+        for number in range(ROUNDS):
+            results = await asyncio.gather(
+                *(store.create_if_absent(SCOPE, PATH, f"{racer}") for racer in range(4)),
+                return_exceptions=True,
+            )
+            lost = [result for result in results if isinstance(result, MemoryConflictError)]
+            reasons = [error.reason for error in lost]
+            rule.equal((number, reasons), (number, ["destination_exists"] * 3))
+            await store.delete(SCOPE, PATH)
 
     async def test_the_expected_version_is_deleted(
         self, store: ConditionalStore, clock: ControlledClock
@@ -248,11 +295,15 @@ class ConditionalContract(StoreSubject):
         rule = Rule("15", "refused in order: the scope, the path, the witnesses' paths, the actor")
         for scope in BAD_SCOPES:
             with rule.refuses(ScopeInvalidError, scope=scope):
+                await store.create_if_absent(scope, "/", "\ud800")
+            with rule.refuses(ScopeInvalidError, scope=scope):
                 await store.delete_if(scope, "/", expected_version=1)
             with rule.refuses(ScopeInvalidError, scope=scope):
                 await store.rename_if(scope, "/", "/", expected_version=1)
         for path in BAD_PATHS:
             witnesses = [(OTHER_PATH, 1), (path, 1)]
+            with rule.refuses(PathInvalidError, path=path):
+                await store.create_if_absent(SCOPE, path, "\ud800")
             with rule.refuses(PathInvalidError, path=path):
                 await store.delete_if(SCOPE, path, expected_version=1, witnesses=[("//", 1)])
             with rule.refuses(PathInvalidError, path=path):
@@ -268,6 +319,10 @@ class ConditionalContract(StoreSubject):
         rule = Rule("4", "an actor that cannot be kept is refused before anything is written")
         await self._write_twice(store)
         before = await store.history(SCOPE)
+        with rule.refuses(ValueError, saying="actor"):
+            await store.create_if_absent(SCOPE, MOVED, "x", actor=text)
+        with rule.refuses(ValueError, saying="content"):
+            await store.create_if_absent(SCOPE, MOVED, text, actor=text)
         with rule.refuses(ValueError, saying="actor"):
             await store.delete_if(SCOPE, PATH, expected_version=2, actor=text)
         with rule.refuses(ValueError, saying="actor"):

@@ -303,13 +303,22 @@ class Erasable(Protocol):
 
 @runtime_checkable
 class Conditional(Protocol):
-    """Deletion and renaming by version (docs/reference/stores.md, section 15).
+    """Creation, deletion and renaming by version (docs/reference/stores.md, section 15).
 
     Whatever does not stand when the locks are held is a MemoryConflictError that names
     its path (`version_mismatch` or `document_absent`), and nothing changes. So it is with
     the document itself and with each of `witnesses`, other documents of the scope with
     the version at which they must be live: a copy goes only while the one it copies stands.
     """
+
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        """Write a document where none is live; a live one is a `destination_exists`.
+
+        Of racing creations one succeeds.
+        """
+        ...
 
     async def delete_if(
         self,

@@ -164,6 +164,17 @@ class Documents:
         target.put(moved)
         return _isolated(moved)
 
+    def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None
+    ) -> MemoryDocument:
+        check_scope(scope)
+        check_path(path)
+        require_storable(content, name="content")
+        _require_storable_actor(actor)
+        if self._get_live(scope, path) is not None:
+            raise MemoryConflictError(scope=scope, path=path, reason="destination_exists")
+        return self.write(scope, path, content, actor=actor, expected_version=None)
+
     def delete_if(
         self,
         scope: str,

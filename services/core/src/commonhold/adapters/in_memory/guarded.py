@@ -99,6 +99,20 @@ class GuardedView:
             )
         )
 
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        return self._once(
+            Once(
+                operation="create_if_absent",
+                act=lambda: self._documents.create_if_absent(scope, path, content, actor=actor),
+                names=lambda made: _document_names(
+                    made, operation="create_if_absent", paths=(path,)
+                ),
+                replay=self._tell_document,
+            )
+        )
+
     async def delete_if(
         self,
         scope: str,

@@ -92,6 +92,11 @@ class InMemoryStore:
     ) -> MemoryDocument:
         return self._documents.rename(scope, src, dst, actor=actor)
 
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        return self._documents.create_if_absent(scope, path, content, actor=actor)
+
     async def delete_if(
         self,
         scope: str,

@@ -68,6 +68,15 @@ class Documents:
             raise AssertionError("a write of a supported format came back empty")
         return _written(row, scope=scope, path=path, content=content, actor=actor)
 
+    async def create(
+        self, conn: Connection, scope: str, path: str, content: str, *, actor: str | None
+    ) -> MemoryDocument:
+        now = read_clock(self._clock)
+        row = await conn.fetchrow(self._sql.create_document, scope, path, content, actor, now)
+        if row is None:
+            raise MemoryConflictError(scope=scope, path=path, reason="destination_exists")
+        return _written(row, scope=scope, path=path, content=content, actor=actor)
+
     async def _write_at_version(
         self,
         conn: Connection,

@@ -166,6 +166,18 @@ class PostgresMutations:
             lambda conn: self._documents.rename(conn, scope, src, dst, actor=actor),
         )
 
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        check_scope(scope)
+        check_path(path)
+        require_storable(content, name="content")
+        _check_actor_text(actor)
+        return await self._run(
+            Subject(operation="create_if_absent", scope=scope, path=path),
+            lambda conn: self._documents.create(conn, scope, path, content, actor=actor),
+        )
+
     async def delete_if(
         self,
         scope: str,

@@ -20,6 +20,7 @@ class DocumentStatements(msgspec.Struct, frozen=True, kw_only=True):
 
     select_document: str
     write_document: str
+    create_document: str
     write_document_at_version: str
     select_head_format: str
     delete_document: str

@@ -48,6 +48,42 @@ ledger AS (
 )
 SELECT version, created_at, updated_at, extra FROM head;
 
+-- name: create_document
+-- As write_document where nothing is live; whether something is, the locked row decides. No
+-- row comes back when it is.
+WITH gate AS MATERIALIZED (
+    SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))
+),
+head AS (
+    INSERT INTO commonhold.documents AS d (
+        scope, path, content, version, highest_version, is_live, action,
+        created_at, updated_at, newest_at, actor
+    )
+    SELECT $1, $2, $3, 1, 1, true, 'created', $5, $5, $5, $4 FROM gate
+    ON CONFLICT (scope, path) DO UPDATE SET
+        content = excluded.content,
+        version = d.highest_version + 1,
+        highest_version = d.highest_version + 1,
+        is_live = true,
+        action = 'created',
+        created_at = greatest(d.newest_at, excluded.newest_at),
+        updated_at = greatest(d.newest_at, excluded.newest_at),
+        newest_at = greatest(d.newest_at, excluded.newest_at),
+        actor = excluded.actor,
+        redacted = false,
+        format = 1,
+        extra = '{}'
+    WHERE NOT d.is_live
+    RETURNING version, created_at, updated_at, extra
+),
+ledger AS (
+    INSERT INTO commonhold.document_versions (
+        scope, path, version, action, content, actor, created_at
+    )
+    SELECT $1, $2, version, 'created', $3, $4, updated_at FROM head
+)
+SELECT version, created_at, updated_at, extra FROM head;
+
 -- name: write_document_at_version
 -- Compare-and-set. No row: nothing is live. A row without `version`: the locked head has
 -- another version, or a format of its own.
