@@ -13,10 +13,12 @@ HOMES = {
     "aiohttp": (
         "commonhold.adapters.openai.providers",
         "commonhold.ops.listener",
+        "commonhold_gateway.oauth.fetches",
         "commonhold_state",
     ),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
     "cyclopts": ("commonhold.cli.shell", "commonhold.cli.upkeep"),
+    "jwt": ("commonhold_gateway.oauth.keys", "commonhold_gateway.oauth.tokens"),
     "mcp": ("commonhold_gateway.surface",),
     "msgspec": ("commonhold", "commonhold_gateway", "commonhold_state"),
     "prometheus_client": ("commonhold.ops",),

@@ -12,12 +12,14 @@ from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
 from commonhold.ops.settings import KNOWN_NAMES, settings_of
 from commonhold_gateway.app import TOOL_LABELS
 from commonhold_gateway.calls import OUTCOMES as TOOL_OUTCOMES
+from commonhold_gateway.oauth.refusals import OUTCOMES as TOKEN_OUTCOMES
 from commonhold_gateway.settings import GatewaySettings
 from commonhold_state.gates import REJECTIONS
 from commonhold_state.routes import LABELS, ROUTES
 from commonhold_state.settings import StateSettings
 from tests.support.goldens.bodies import PARAMETERS
 from tests.support.markdown import REPOSITORY, literals, reference, section, tables
+from tests.support.oauth_doors import Door, entry
 
 STATE_README = REPOSITORY / "services/state/README.md"
 GATEWAY_README = REPOSITORY / "services/gateway/README.md"
@@ -98,6 +100,7 @@ class TestMetrics:
             ("outcome", OUTCOMES),
             ("tool", TOOL_LABELS),
             ("outcome of `commonhold_tool_calls_total`", TOOL_OUTCOMES),
+            ("outcome of `commonhold_oauth_tokens_total`", TOKEN_OUTCOMES),
         ],
     )
     def test_the_values_of_a_label_are_listed(self, label: str, values: tuple[str, ...]) -> None:
@@ -116,6 +119,7 @@ def _registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     http.answered("/health", 200, started=0.0)
     metrics.operations(["read"])
     metrics.tools(TOOL_LABELS, outcomes=TOOL_OUTCOMES)
+    Door(entry("https://id.example.org")).door.report_to(metrics)
     return dict(_families(metrics.registry))
 
 
@@ -130,7 +134,17 @@ def _families(registry: CollectorRegistry) -> list[tuple[str, tuple[str, tuple[s
 
 
 def _in_order(labels: set[str]) -> list[str]:
-    order = ["service", "tool", "operation", "route", "status", "reason", "outcome", "state"]
+    order = [
+        "service",
+        "issuer",
+        "tool",
+        "operation",
+        "route",
+        "status",
+        "reason",
+        "outcome",
+        "state",
+    ]
     return sorted(labels, key=[*order, "version", "revision"].index)
 
 

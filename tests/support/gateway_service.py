@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -15,8 +15,9 @@ from commonhold.ops.tokens import TokenTable, parse_token_table
 from commonhold.usecases.mount_tokens import parse_mounts
 from commonhold_gateway.app import LOOPBACK, Limits, assemble, new_metrics
 from commonhold_gateway.hosts import AllowedNames
-from commonhold_gateway.identities import Reach, TokenDoor
+from commonhold_gateway.identities import Authenticator, Doors, Reach, TokenDoor
 from commonhold_gateway.listening import GatewayServer
+from commonhold_gateway.replies import Reply
 from tests.support.raw_http import Answer, RawConnection, request_bytes
 
 TOKEN = "s3cret"
@@ -156,18 +157,22 @@ async def running_gateway(
     is_stateful: bool = False,
     mounts_anything: bool = True,
     clock: Clock | None = None,
+    doors: Sequence[Authenticator] = (),
+    public: Mapping[str, Reply] | None = None,
 ) -> AsyncIterator[RunningGateway]:
     """Serve the store on a free port of loopback until the block ends.
 
-    Without `reaches` every client of the tokens gets `MOUNTS`.
+    Without `reaches` every client of the tokens gets `MOUNTS`. `doors` are asked after the
+    one for the tokens.
     """
     health, metrics = Health(), new_metrics()
     health.become_ready()
     table = TokenTable(parse_token_table(tokens))
     everybody = {client.actor: reach_of() for client in table.clients}
+    door = TokenDoor(table, reaches=everybody if reaches is None else reaches)
     gateway = assemble(
         store,
-        authenticator=TokenDoor(table, reaches=everybody if reaches is None else reaches),
+        authenticator=Doors((door, *doors)),
         health=health,
         metrics=metrics,
         allowed=allowed,
@@ -175,6 +180,7 @@ async def running_gateway(
         is_stateful=is_stateful,
         mounts_anything=mounts_anything,
         clock=clock,
+        public=public,
     )
     async with gateway.surface.run():
         server = GatewayServer(gateway.gates)

@@ -22,7 +22,7 @@ TOKENS = [
 def read(tmp_path: Path, text: str) -> dict[str, Reach]:
     path = tmp_path / "clients.toml"
     path.write_text(text)
-    return dict(read_clients(str(path), tokens=TOKENS))
+    return dict(read_clients(str(path), tokens=TOKENS).reaches)
 
 
 def refusal(tmp_path: Path, text: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.settings import KNOWN_NAMES, Address, settings_of
 from commonhold.usecases.mounts import Mount, MountTable
-from commonhold_gateway.app import reaches_of
+from commonhold_gateway.app import clients_of
 from commonhold_gateway.identities import Reach
 from commonhold_gateway.settings import GatewaySettings, load_settings
 
@@ -92,12 +92,12 @@ def test_lists_are_split_at_commas() -> None:
 
 class TestReaches:
     def test_without_file_and_default_nobody_reaches_anything(self) -> None:
-        assert reaches_of(load_settings([], GOOD)) == {}
+        assert clients_of(load_settings([], GOOD)).reaches == {}
 
     def test_the_default_is_for_free_tokens_and_reaches_every_conversation(self) -> None:
         settings = load_settings([], {**GOOD, "COMMONHOLD_GATEWAY_MOUNTS": MOUNTS})
         default = Reach(mounts=DEFAULT, conversation_prefixes=None)
-        assert reaches_of(settings) == {"client:ana": default, "client:bob": default}
+        assert clients_of(settings).reaches == {"client:ana": default, "client:bob": default}
 
     def test_an_entry_takes_the_place_of_the_default(self, tmp_path: Path) -> None:
         path = tmp_path / "clients.toml"
@@ -110,7 +110,7 @@ class TestReaches:
             "COMMONHOLD_GATEWAY_MOUNTS": MOUNTS,
             "COMMONHOLD_GATEWAY_CLIENTS": str(path),
         }
-        reaches = reaches_of(load_settings([], environ))
+        reaches = clients_of(load_settings([], environ)).reaches
         assert reaches["client:ana"].mounts.find("kb") is None
         assert reaches["client:ana"].conversation_prefixes == ()
         assert reaches["client:bob"].mounts == DEFAULT
@@ -122,7 +122,7 @@ class TestReaches:
             "COMMONHOLD_SERVE_TOKEN_PREVIOUS": "client:old=four",
             "COMMONHOLD_GATEWAY_MOUNTS": MOUNTS,
         }
-        assert "client:old" in reaches_of(load_settings([], environ))
+        assert "client:old" in clients_of(load_settings([], environ)).reaches
 
     def test_a_token_that_is_held_in_either_table_gets_no_default(self) -> None:
         environ = {
@@ -130,4 +130,4 @@ class TestReaches:
             "COMMONHOLD_SERVE_TOKEN_PREVIOUS": "client:held=older",
             "COMMONHOLD_GATEWAY_MOUNTS": MOUNTS,
         }
-        assert "client:held" not in reaches_of(load_settings([], environ))
+        assert "client:held" not in clients_of(load_settings([], environ)).reaches

@@ -1,7 +1,7 @@
 """The composition root: the one module of the service that names a concrete store."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 
@@ -21,11 +21,15 @@ from commonhold.ops.metrics import Metrics
 from commonhold.ops.tokens import TokenTable
 from commonhold_gateway.callers import stores_of
 from commonhold_gateway.calls import OUTCOMES, UNKNOWN, ToolCalls, Turnstile
-from commonhold_gateway.clients import read_clients
+from commonhold_gateway.clients import ClientsFile, read_clients
 from commonhold_gateway.gates import Gates
 from commonhold_gateway.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, AllowedNames
-from commonhold_gateway.identities import Authenticator, Reach, TokenDoor
+from commonhold_gateway.identities import Authenticator, Doors, Reach, TokenDoor
 from commonhold_gateway.listening import GatewayServer
+from commonhold_gateway.oauth.doors import OAuthDoor
+from commonhold_gateway.oauth.issuers import Issuer
+from commonhold_gateway.oauth.resources import ProtectedResource
+from commonhold_gateway.replies import Reply
 from commonhold_gateway.settings import BODY_LIMIT_BYTES, STATEFUL, GatewaySettings
 from commonhold_gateway.surface import Surface
 from commonhold_gateway.tools.table import TOOLS
@@ -67,8 +71,9 @@ def assemble(
     is_stateful: bool = False,
     mounts_anything: bool = True,
     clock: Clock | None = None,
+    public: Mapping[str, Reply] | None = None,
 ) -> Gateway:
-    """Put the service together; nothing is opened."""
+    """Put the service together; nothing is opened. `public` is served without a credential."""
     admission = Admission(request_limit=limits.requests, byte_limit=limits.body_bytes)
     turnstile = Turnstile(
         calls_per_client=limits.calls_per_client, call_seconds=limits.call_seconds
@@ -90,6 +95,7 @@ def assemble(
         body_limit_bytes=limits.body_limit_bytes,
         body_timeout_seconds=limits.body_timeout_seconds,
         is_stateful=is_stateful,
+        public=public,
     )
     return Gateway(gates=gates, surface=surface)
 
@@ -98,20 +104,23 @@ def new_metrics(*, revision: str = "unknown") -> Metrics:
     return Metrics(version=version("commonhold-gateway"), revision=revision)
 
 
-def reaches_of(settings: GatewaySettings) -> Mapping[str, Reach]:
-    """What each client of the token tables reaches (docs/reference/mcp.md, section 2).
+def clients_of(settings: GatewaySettings) -> ClientsFile:
+    """What each client of the token tables reaches, and the issuers of other clients' tokens.
 
-    The file's word counts; a client that it does not name gets the default mounts, and
-    every conversation with them, unless its token is held to prefixes.
+    The file's word counts; a client of the tables that it does not name gets the default
+    mounts, and every conversation with them, unless its token is held to prefixes
+    (docs/reference/mcp.md, section 2).
     """
     clients = [entry.client for entry in (*settings.previous_tokens, *settings.tokens)]
-    named = {} if settings.clients is None else read_clients(settings.clients, tokens=clients)
+    named = ClientsFile()
+    if settings.clients is not None:
+        named = read_clients(settings.clients, tokens=clients, resource=settings.public_url)
     if settings.mounts is None:
         return named
     default = Reach(mounts=settings.mounts)
     held = {client.actor for client in clients if client.is_constrained}
     free = {client.actor: default for client in clients if client.actor not in held}
-    return {**free, **named}
+    return msgspec.structs.replace(named, reaches={**free, **named.reaches})
 
 
 async def serve(settings: GatewaySettings) -> None:
@@ -120,21 +129,26 @@ async def serve(settings: GatewaySettings) -> None:
     stop.install()
     health = Health()
     metrics = new_metrics(revision=settings.revision)
-    door = TokenDoor(
-        TokenTable(settings.tokens, previous=settings.previous_tokens),
-        reaches=reaches_of(settings),
-    )
+    clients = clients_of(settings)
+    table = TokenTable(settings.tokens, previous=settings.previous_tokens)
+    doors: list[Authenticator] = [TokenDoor(table, reaches=clients.reaches)]
+    public: Mapping[str, Reply] = {}
     async with AsyncExitStack() as stack:
+        if clients.issuers and settings.public_url is not None:
+            resource = ProtectedResource(settings.public_url, issuers=clients.issuers)
+            doors.append(open_oauth_door(clients.issuers, resource, metrics, stack))
+            public = resource.documents
         store = await _open_store(settings, metrics, stack)
         gateway = assemble(
             store,
-            authenticator=door,
+            authenticator=Doors(doors),
             health=health,
             metrics=metrics,
             allowed=AllowedNames(hosts=settings.allowed_hosts, origins=settings.allowed_origins),
             limits=_limits(settings),
             is_stateful=settings.sessions == STATEFUL,
             mounts_anything=settings.clients is not None or settings.mounts is not None,
+            public=public,
         )
         await stack.enter_async_context(gateway.surface.run())
         server = GatewayServer(gateway.gates)
@@ -149,6 +163,18 @@ async def serve(settings: GatewaySettings) -> None:
             )
             for task in running:
                 task.cancel()
+
+
+def open_oauth_door(
+    issuers: Sequence[Issuer],
+    resource: ProtectedResource,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+) -> OAuthDoor:
+    door = OAuthDoor(issuers, resource=resource)
+    close_later(stack, "oauth", door.close)
+    door.report_to(metrics)
+    return door
 
 
 async def _open_store(

@@ -89,9 +89,13 @@ class Doors:
         return self._doors[-1].challenge(authorization)
 
 
-def _canonical(authorization: str | None) -> str | None:
-    """The header with its scheme as the token table spells it: a scheme has no case."""
+def bearer_token(authorization: str | None) -> str | None:
+    """The token of the header, whose scheme has no case; None when it carries none."""
     scheme, space, token = (authorization or "").partition(" ")
-    if space and scheme.lower() == SCHEME.lower():
-        return f"{SCHEME} {token}"
-    return authorization
+    return token if space and scheme.lower() == SCHEME.lower() else None
+
+
+def _canonical(authorization: str | None) -> str | None:
+    """The header as the token table spells it."""
+    token = bearer_token(authorization)
+    return authorization if token is None else f"{SCHEME} {token}"

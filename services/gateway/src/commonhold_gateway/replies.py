@@ -40,9 +40,13 @@ def plain(
     return Reply(status, text.encode(), headers={**kind, **(headers or {})}, closes=closes)
 
 
-def refused(status: int, code: str, message: str, *, closes: bool = False) -> Reply:
+def refused(
+    status: int, code: str, message: str, *, closes: bool = False, challenge: str | None = None
+) -> Reply:
     """The envelope of docs/reference/errors.md, section 1."""
     headers = {"content-type": "application/json"}
+    if challenge is not None:
+        headers["www-authenticate"] = challenge
     return Reply(status, encode_refusal(code, message), headers=headers, closes=closes)
 
 
@@ -55,8 +59,9 @@ def too_large(limit_bytes: int = BODY_LIMIT_BYTES) -> Reply:
     return refused(413, "value_error", message, closes=True)
 
 
-def forbidden(target: str) -> Reply:
-    return refused(403, "forbidden", f"this token's allowance does not reach {target}")
+def forbidden(target: str, *, challenge: str | None = None) -> Reply:
+    message = f"this token's allowance does not reach {target}"
+    return refused(403, "forbidden", message, challenge=challenge)
 
 
 HEALTHY = Reply(200, b'{"status":"ok"}', headers={"content-type": "application/json"})

@@ -39,6 +39,7 @@ from commonhold.ops.settings import (
 from commonhold.usecases.mount_tokens import parse_mounts
 from commonhold.usecases.mounts import MountTable
 from commonhold_gateway.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, host_list, origin_list
+from commonhold_gateway.oauth.addresses import resource_url
 
 STATELESS = "stateless"
 STATEFUL = "stateful"
@@ -69,6 +70,14 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     clients: Annotated[
         str | None,
         Setting("COMMONHOLD_GATEWAY_CLIENTS", any_text, "TOML file with the mounts of each client"),
+    ] = None
+    public_url: Annotated[
+        str | None,
+        Setting(
+            "COMMONHOLD_GATEWAY_PUBLIC_URL",
+            resource_url,
+            "address of /mcp as clients know it; issuers of the file need it",
+        ),
     ] = None
     mounts: Annotated[
         MountTable | None,

@@ -131,6 +131,24 @@ class Metrics:
         self._collect(tools.families)
         return tools
 
+    def watch_counts(
+        self,
+        name: str,
+        meaning: str,
+        *,
+        labels: Sequence[str],
+        read: Callable[[], Iterable[tuple[Sequence[str], int]]],
+    ) -> None:
+        """A counter whose children, a closed set, are read whenever the metrics are scraped."""
+
+        def families() -> Iterator[Metric]:
+            family = CounterMetricFamily(name, meaning, labels=labels)
+            for values, count in read():
+                family.add_metric(values, count)
+            yield family
+
+        self._collect(families)
+
     def render(self) -> bytes:
         return generate_latest(self.registry)
 

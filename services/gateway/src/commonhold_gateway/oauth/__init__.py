@@ -1,0 +1,1 @@
+"""The second door: access tokens of authorization servers (docs/reference/mcp.md, section 1.1)."""
