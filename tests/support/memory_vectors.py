@@ -6,7 +6,7 @@ A test class takes `MemoryToolVectors` and gives it a `store` fixture.
 import msgspec
 import pytest
 
-from commonhold.contract import MemoryStore
+from commonhold.contract import MemoryEditor, MemoryStore
 from commonhold.usecases.mounts import MountTable
 from tests.support.memory_callers import BOARD, HANDBOOK, PROJECT, USER, Caller, InterruptedStore
 
@@ -19,14 +19,18 @@ PROJECT_DOCUMENTS = ("design", "adr/1", "adr/2")
 
 
 class MemoryToolVectors:
+    def caller(self, documents: MemoryEditor, *mounts: str) -> Caller:
+        """A caller of the commands; an edge that serves them puts its own here."""
+        return Caller(documents, *mounts)
+
     @pytest.fixture
     def ana(self, store: MemoryStore) -> Caller:
-        return Caller(store, USER, HANDBOOK, BOARD, PROJECT)
+        return self.caller(store, USER, HANDBOOK, BOARD, PROJECT)
 
     async def test_1_the_index_shows_empty_mounts_with_their_flags(
         self, store: MemoryStore
     ) -> None:
-        ana = Caller(store, USER, HANDBOOK, BOARD)
+        ana = self.caller(store, USER, HANDBOOK, BOARD)
         assert await ana.succeed("view", path="/") == INDEX_OF_EMPTY_MOUNTS
 
     async def test_2_a_second_create_replaces_and_says_so(self, ana: Caller) -> None:
@@ -66,7 +70,7 @@ class MemoryToolVectors:
         async def edit_meanwhile() -> None:
             await ana.succeed("str_replace", path="/user/p", old_str="one", new_str="two")
 
-        late = Caller(InterruptedStore(store, after="read", act=edit_meanwhile), USER)
+        late = self.caller(InterruptedStore(store, after="read", act=edit_meanwhile), USER)
         error = await late.fail("str_replace", path="/user/p", old_str="one", new_str="three")
         assert error == (
             "[memory_conflict] Memory conflict on 'p' in scope 'user:ana': version_mismatch"
