@@ -1,9 +1,16 @@
 """Callers of the memory commands, and stores where somebody else acts in between."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from commonhold.contract import MemoryDocument, MemoryEditor, MemoryEntry, MemoryVersion
+from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.contract import (
+    MemoryDocument,
+    MemoryEditor,
+    MemoryEntry,
+    MemoryVersion,
+    Witness,
+)
 from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.dispatcher import dispatch
 from commonhold.usecases.envelopes import ToolResult
@@ -107,3 +114,38 @@ class InterruptedStore:
         self._left -= 1
         if self._left == 0:
             await self._act()
+
+
+class ConditionalInterruptedStore(InterruptedStore):
+    """The same over a store that deletes and renames by version."""
+
+    def __init__(self, store: InMemoryStore, *, after: str, act: Act, nth: int = 1) -> None:
+        super().__init__(store, after=after, act=act, nth=nth)
+        self._conditional = store
+
+    async def delete_if(
+        self,
+        scope: str,
+        path: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> int:
+        return await self._conditional.delete_if(
+            scope, path, expected_version=expected_version, witnesses=witnesses, actor=actor
+        )
+
+    async def rename_if(
+        self,
+        scope: str,
+        src: str,
+        dst: str,
+        *,
+        expected_version: int,
+        witnesses: Sequence[Witness] = (),
+        actor: str | None = None,
+    ) -> MemoryDocument:
+        return await self._conditional.rename_if(
+            scope, src, dst, expected_version=expected_version, witnesses=witnesses, actor=actor
+        )

@@ -3,7 +3,13 @@
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
-from tests.support.memory_callers import BOARD, USER, Caller, InterruptedStore
+from tests.support.memory_callers import (
+    BOARD,
+    USER,
+    Caller,
+    ConditionalInterruptedStore,
+    InterruptedStore,
+)
 
 STALE = "[memory_conflict] Memory conflict on 'p' in scope 'user:ana': revert_stale"
 
@@ -180,6 +186,19 @@ async def test_an_edit_meanwhile_is_not_deleted_with_the_creation(
         await store.write("user:ana", "p", "two")
 
     slow = Caller(InterruptedStore(store, after="versions", act=edit_meanwhile), USER)
+    assert (await slow.revert("/user/p", 1)).error == STALE
+    assert (await actions(store))[-1] == ("modified", "two")
+
+
+async def test_an_edit_in_the_last_instant_is_not_deleted_with_the_creation(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    await ana.succeed("create", path="/user/p", content="one")
+
+    async def edit_meanwhile() -> None:
+        await store.write("user:ana", "p", "two")
+
+    slow = Caller(ConditionalInterruptedStore(store, after="read", act=edit_meanwhile), USER)
     assert (await slow.revert("/user/p", 1)).error == STALE
     assert (await actions(store))[-1] == ("modified", "two")
 

@@ -6,13 +6,18 @@ History is appended to, never rewritten: what was there before is written once m
 from commonhold.contract.documents import MemoryVersion
 from commonhold.contract.errors import MemoryConflictError
 from commonhold.usecases.commands.creations import put
-from commonhold.usecases.commands.deletions import delete
+from commonhold.usecases.commands.deletions import remove_version
 from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.dispatcher import TOOL, refuse_state
 from commonhold.usecases.envelopes import ToolResult, succeed
 from commonhold.usecases.failures import LOOK_AROUND, CommandError, answer_failure
 from commonhold.usecases.receipts import Receipt
-from commonhold.usecases.virtual_paths import Place, require_writable, resolve_document
+from commonhold.usecases.virtual_paths import (
+    Place,
+    require_structural,
+    require_writable,
+    resolve_document,
+)
 
 _NEWEST_AND_PRIOR = 2
 
@@ -51,7 +56,7 @@ async def _revert(context: MemoryContext, path: str, version: int) -> ToolResult
     refuse_state(context.mounts, path)
     await _require_newest(context, place, newest)
     if restored is None:
-        return await _remove(context, place, path=path, undone=newest)
+        return await _remove(context, place, undone=newest)
     return await _restore(context, place, undone=newest, restored=restored)
 
 
@@ -81,14 +86,15 @@ async def _restore(
     )
 
 
-async def _remove(
-    context: MemoryContext, place: Place, *, path: str, undone: MemoryVersion
-) -> ToolResult:
-    deleted = await delete(context, path=path)
+async def _remove(context: MemoryContext, place: Place, *, undone: MemoryVersion) -> ToolResult:
+    require_structural(place)
+    try:
+        version = await remove_version(context, place, version=undone.version)
+    except MemoryConflictError as error:
+        raise _stale(place, expected=undone.version, actual=error.actual_version) from error
     text = f"Reverted {place}: v{undone.version} undone \N{EM DASH} the document is removed"
-    if deleted.receipt is None:
+    if version is None:
         return succeed(text)
-    version = deleted.receipt.version
     return succeed(f"{text} (now v{version})", receipt=_receipt(place, version))
 
 

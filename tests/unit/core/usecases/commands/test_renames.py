@@ -3,7 +3,13 @@
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
-from tests.support.memory_callers import PROJECT, USER, Caller, InterruptedStore
+from tests.support.memory_callers import (
+    PROJECT,
+    USER,
+    Caller,
+    ConditionalInterruptedStore,
+    InterruptedStore,
+)
 
 
 async def paths(store: InMemoryStore, scope: str) -> list[str]:
@@ -82,3 +88,21 @@ async def test_a_source_that_changes_during_a_move_is_kept(
     error = await slow.fail("rename", old_path="/user/a", new_path="/project/b")
     assert error.endswith("on 'a' in scope 'user:ana': version_mismatch")
     assert await ana.succeed("view", path="/user/a") == "/user/a (v2):\n1: two"
+
+
+async def test_a_change_of_the_source_in_the_last_instant_leaves_both_copies(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    await ana.succeed("create", path="/user/p", content="one")
+
+    async def write_meanwhile() -> None:
+        await store.write("user:ana", "p", "newer")
+
+    slow = Caller(
+        ConditionalInterruptedStore(store, after="write", act=write_meanwhile), USER, PROJECT
+    )
+    error = await slow.fail("rename", old_path="/user/p", new_path="/project/p")
+    assert error.endswith("version_mismatch")
+    left = await store.read("user:ana", "p")
+    assert left is not None
+    assert left.content == "newer"

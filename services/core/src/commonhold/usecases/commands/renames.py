@@ -5,6 +5,7 @@ docs/reference/memory-tool.md, section 6.6.
 
 from commonhold.contract.documents import MemoryDocument
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
+from commonhold.contract.stores import Conditional
 from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.envelopes import ToolResult, succeed
 from commonhold.usecases.failures import RedactedDocumentError
@@ -21,7 +22,8 @@ async def rename(context: MemoryContext, *, old_path: str, new_path: str) -> Too
     """Move a document to a path where none is.
 
     Across mounts this is not atomic: an interruption leaves both copies, and so does a
-    change of the source meanwhile, which is then refused instead of lost.
+    change of the source meanwhile, which is then refused instead of lost. Over a
+    Conditional store no change is too late to be seen.
     """
     source = resolve_document(context.mounts, old_path)
     target = resolve_document(context.mounts, new_path)
@@ -60,15 +62,30 @@ async def _move(context: MemoryContext, source: Place, target: Place) -> MemoryD
     moved = await documents.write(
         target.scope, target.document_path, original.content, actor=context.actor
     )
-    await _require_unchanged(context, source, original)
-    await documents.delete(source.scope, source.document_path, actor=context.actor)
+    await _remove_source(context, source, original)
     return moved
+
+
+async def _remove_source(context: MemoryContext, source: Place, original: MemoryDocument) -> None:
+    documents, scope, path = context.documents, source.scope, source.document_path
+    if not isinstance(documents, Conditional):
+        await _require_unchanged(context, source, original)
+        await documents.delete(scope, path, actor=context.actor)
+        return
+    try:
+        await documents.delete_if(
+            scope, path, expected_version=original.version, actor=context.actor
+        )
+    except MemoryConflictError as error:
+        # Gone by another hand: what was to go is gone.
+        if error.reason != "document_absent":
+            raise
 
 
 async def _require_unchanged(
     context: MemoryContext, place: Place, original: MemoryDocument
 ) -> None:
-    """Refuse to delete what was not copied; a store's deletion names no version."""
+    """Refuse to delete what was not copied, as far as a deletion without a version can."""
     current = await context.documents.read(place.scope, place.document_path)
     if current is not None and current.version != original.version:
         raise MemoryConflictError(
