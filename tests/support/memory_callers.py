@@ -123,6 +123,11 @@ class ConditionalInterruptedStore(InterruptedStore):
         super().__init__(store, after=after, act=act, nth=nth)
         self._conditional = store
 
+    async def create_if_absent(
+        self, scope: str, path: str, content: str, *, actor: str | None = None
+    ) -> MemoryDocument:
+        return await self._conditional.create_if_absent(scope, path, content, actor=actor)
+
     async def delete_if(
         self,
         scope: str,
