@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from jwt.algorithms import RSAAlgorithm
 
 from commonhold_gateway.oauth.keys import (
     FETCH_PAUSE_SECONDS,
@@ -21,7 +22,8 @@ RSA = SigningKey("r1")
 EC = SigningKey("e1", "ES256")
 EDWARDS = SigningKey("o1", "EdDSA")
 WITHOUT_ALG = {name: value for name, value in RSA.jwk.items() if name != "alg"}
-PRIVATE = {**RSA.jwk, "d": "AQAB"}
+# Both halves, as a careless issuer would publish them: what `key_ops` says does not matter.
+PRIVATE = {**RSAAlgorithm.to_jwk(RSA.private, as_dict=True), "kid": "r1", "key_ops": ["verify"]}
 
 
 def read(*entries: Any, algorithms: tuple[str, ...] = ("RS256", "ES256")) -> KeySet:
