@@ -25,6 +25,7 @@ HOMES = {
     "pydantic": (
         "commonhold.adapters.openai.schemas",
         "commonhold.contract.language_models",
+        "commonhold.usecases.upkeep.operations",
         "commonhold_gateway.surface",
         "commonhold_gateway.tools.arguments",
     ),

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from commonhold.conformance import ControlledClock, TickingClock
-from commonhold.contract import MemoryEditor
 from commonhold.usecases.mount_tokens import parse_mounts
+from commonhold.usecases.upkeep.fences import TendedStore
 from commonhold.usecases.upkeep.passes import Garden, maintain
 from commonhold.usecases.upkeep.reports import PassReport
 
@@ -41,7 +41,7 @@ def garden(*tokens: str, **options: Any) -> Garden:
 
 
 async def run_pass(
-    store: MemoryEditor, clock: ControlledClock, *tokens: str, at: datetime = NOW, **options: Any
+    store: TendedStore, clock: ControlledClock, *tokens: str, at: datetime = NOW, **options: Any
 ) -> PassReport:
     clock.set(at)
     return await maintain(store, garden(*tokens, **options), clock=clock)

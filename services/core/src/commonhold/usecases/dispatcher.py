@@ -79,12 +79,13 @@ async def dispatch(
     Arguments that the command does not use are not looked at.
     """
     try:
-        return await _run(context, command, arguments)
+        return await perform(context, command, arguments)
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
         return answer_failure(TOOL, error)
 
 
-async def _run(context: MemoryContext, command: str, arguments: Mapping[str, Any]) -> ToolResult:
+async def perform(context: MemoryContext, command: str, arguments: Mapping[str, Any]) -> ToolResult:
+    """As `dispatch`, but refusals are raised: CommandError and the errors of the contract."""
     chosen = COMMANDS.get(command)
     if chosen is None:
         raise CommandError(

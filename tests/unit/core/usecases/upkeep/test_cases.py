@@ -1,7 +1,9 @@
 """The cases of maintenance over the store in memory."""
 
 from tests.support.upkeep.deterministic import DeterministicCases
+from tests.support.upkeep.executions import ExecutionCases
 from tests.support.upkeep.retention import RetentionCases
+from tests.support.upkeep.semantic import SemanticCases
 
 
 class TestDeterministicStage(DeterministicCases):
@@ -9,4 +11,12 @@ class TestDeterministicStage(DeterministicCases):
 
 
 class TestRetention(RetentionCases):
+    pass
+
+
+class TestSemanticStage(SemanticCases):
+    pass
+
+
+class TestExecutions(ExecutionCases):
     pass

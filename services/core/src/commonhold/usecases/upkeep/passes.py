@@ -1,15 +1,17 @@
 """One pass of maintenance over a set of mounts (docs/reference/maintenance.md)."""
 
+from typing import Protocol
+
 import msgspec
 import structlog
 
 from commonhold.contract.clock import Clock, read_clock
-from commonhold.contract.errors import CommonholdError
+from commonhold.contract.errors import ClaimLostError, CommonholdError
 from commonhold.contract.ids import check_actor
-from commonhold.contract.stores import MemoryEditor
+from commonhold.contract.stores import MemoryReader
 from commonhold.usecases.mounts import Mount, MountTable
 from commonhold.usecases.upkeep.deterministic import carry_out, plan_mount
-from commonhold.usecases.upkeep.fences import VersionFence
+from commonhold.usecases.upkeep.fences import DocumentActs, TendedStore, VersionFence
 from commonhold.usecases.upkeep.holds import NO_HOLDS, Holds
 from commonhold.usecases.upkeep.protections import (
     DEFAULT_MIN_AGE_DAYS,
@@ -17,7 +19,7 @@ from commonhold.usecases.upkeep.protections import (
     AgeFloor,
     age_floor,
 )
-from commonhold.usecases.upkeep.reports import PassLog, PassReport
+from commonhold.usecases.upkeep.reports import ModelUse, PassLog, PassReport
 from commonhold.usecases.virtual_paths import virtual_path
 
 logger = structlog.get_logger(__name__)
@@ -38,17 +40,48 @@ class Garden(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("min_age_days must not be negative")
 
 
-async def maintain(documents: MemoryEditor, garden: Garden, *, clock: Clock) -> PassReport:
-    """Run one pass; a dry run reads only, and reports what it would write.
+class ModelStage(Protocol):
+    """The stage that asks a model; `semantic.SemanticStage` is the one there is."""
 
-    A mount that fails is reported, and the others have their turn.
+    async def run(
+        self,
+        documents: TendedStore,
+        mounts: MountTable,
+        *,
+        fence: VersionFence,
+        floor: AgeFloor,
+        holds: Holds,
+        log: PassLog,
+    ) -> ModelUse: ...
+
+
+async def maintain(
+    documents: TendedStore,
+    garden: Garden,
+    *,
+    clock: Clock,
+    semantic: ModelStage | None = None,
+    acts: DocumentActs | None = None,
+) -> PassReport:
+    """Run one pass; a dry run reads only, asks no model, and reports what it would write.
+
+    `acts` makes the changes instead of the store: a view of it that stands under a claim.
+    A mount that fails is reported, and the others have their turn; ClaimLostError ends the
+    pass, whose work is somebody else's by now.
     """
     floor = age_floor(read_clock(clock), min_age_days=garden.min_age_days)
-    fence = VersionFence(documents, actor=garden.actor)
+    fence = VersionFence(documents, acts or documents, actor=garden.actor)
     log = PassLog()
     await _tidy(documents, garden, fence=fence, floor=floor, log=log)
+    use = ModelUse()
+    if semantic is not None and not garden.dry_run:
+        use = await _improve(semantic, documents, garden, fence=fence, floor=floor, log=log)
     return PassReport(
         writes=tuple(log.writes),
+        model=use.model,
+        usage=use.usage,
+        cost_micro_usd=use.cost_micro_usd,
+        degraded=use.degraded,
         skipped=tuple(log.skipped),
         failed=tuple(log.failed),
         dry_run=garden.dry_run,
@@ -56,8 +89,34 @@ async def maintain(documents: MemoryEditor, garden: Garden, *, clock: Clock) -> 
     )
 
 
+async def _improve(
+    semantic: ModelStage,
+    documents: TendedStore,
+    garden: Garden,
+    *,
+    fence: VersionFence,
+    floor: AgeFloor,
+    log: PassLog,
+) -> ModelUse:
+    """The semantic stage; where the store fails it, the writes so far stand."""
+    try:
+        return await semantic.run(
+            documents,
+            garden.mounts,
+            fence=fence,
+            floor=floor,
+            holds=garden.holds,
+            log=log,
+        )
+    except ClaimLostError:
+        raise
+    except CommonholdError as error:
+        logger.warning("upkeep_semantic_stage_failed", code=error.code)
+        return ModelUse(degraded=f"Maintenance failed: {type(error).__name__}")
+
+
 async def _tidy(
-    documents: MemoryEditor,
+    documents: MemoryReader,
     garden: Garden,
     *,
     fence: VersionFence,
@@ -77,6 +136,8 @@ async def _tidy(
             if not garden.dry_run:
                 await carry_out(fence, plan, log)
                 continue
+        except ClaimLostError:
+            raise
         except CommonholdError as error:
             _report_failure(mount, error, log)
             continue

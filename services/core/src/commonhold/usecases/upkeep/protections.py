@@ -21,6 +21,7 @@ NOT_SHOWN = "not shown"
 CHANGED = "changed underneath"
 KEEPER_CHANGED = "the kept copy changed underneath"
 HELD = "legal hold"
+ERASED = "text it was shown was erased meanwhile"
 
 _HANDOFF = "handoff"
 _SKILLS_PREFIX = "skills/"

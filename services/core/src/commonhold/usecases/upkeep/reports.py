@@ -1,5 +1,6 @@
 """What a pass did, left alone and could not do (docs/reference/maintenance.md, section 5)."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -17,6 +18,7 @@ SKIP_LABELS = {
     protections.CHANGED: "changed",
     protections.KEEPER_CHANGED: "keeper_changed",
     protections.HELD: "held",
+    protections.ERASED: "erased",
 }
 REFUSED = "refused"
 
@@ -51,6 +53,15 @@ class MountFailure(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What the semantic stage took. `degraded` says why nothing of a reply was carried out."""
+
+    model: str | None = None
+    usage: Mapping[str, Any] | None = None
+    cost_micro_usd: int | None = None
+    degraded: str | None = None
+
+
 class PassReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one pass; its JSON has the fields in this order.
 
@@ -60,7 +71,7 @@ class PassReport(msgspec.Struct, frozen=True, kw_only=True):
 
     writes: tuple[Write, ...] = ()
     model: str | None = None
-    usage: Any = None
+    usage: Mapping[str, Any] | None = None
     cost_micro_usd: int | None = None
     degraded: str | None = None
     skipped: tuple[Skip, ...] = ()
