@@ -159,6 +159,8 @@ async def running_gateway(
     clock: Clock | None = None,
     doors: Sequence[Authenticator] = (),
     public: Mapping[str, Reply] | None = None,
+    head_seconds: float = 15.0,
+    most_connections: int | None = None,
 ) -> AsyncIterator[RunningGateway]:
     """Serve the store on a free port of loopback until the block ends.
 
@@ -183,7 +185,9 @@ async def running_gateway(
         public=public,
     )
     async with gateway.surface.run():
-        server = GatewayServer(gateway.gates)
+        server = GatewayServer(
+            gateway.gates, head_seconds=head_seconds, most_connections=most_connections
+        )
         await server.listen(Address("127.0.0.1", 0))
         try:
             yield RunningGateway(server, health=health, metrics=metrics)

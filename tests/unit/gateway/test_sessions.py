@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
+from commonhold_gateway.app import Limits
 from tests.support.gateway_service import RunningGateway, hello, reply_of, running_gateway
 from tests.support.raw_http import Answer, request_bytes
 
@@ -98,3 +99,21 @@ async def test_a_call_in_a_session_is_attributed_to_its_caller(
     document = await store.read("user:ana", "a")
     assert document is not None
     assert document.actor == "client:ana/mcp:gateway"
+
+
+async def test_one_session_too_many_is_503_and_the_others_go_on(store: InMemoryStore) -> None:
+    limits = Limits(sessions=1)
+    async with running_gateway(store, is_stateful=True, limits=limits) as gateway:
+        session = {SESSION: await begin(gateway)}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()}
+        assert (await gateway.post(message)).status == 503
+        assert (await gateway.post(LIST, headers=session)).status == 200
+        assert (await gateway.ask("DELETE", "/mcp", headers=session)).status == 200
+        assert (await gateway.post(message)).status == 200
+
+
+async def test_a_request_that_fails_leaves_no_session(store: InMemoryStore) -> None:
+    async with running_gateway(store, is_stateful=True, limits=Limits(sessions=1)) as gateway:
+        for _ in range(3):
+            assert (await gateway.post(LIST)).status == 400
+        await begin(gateway)

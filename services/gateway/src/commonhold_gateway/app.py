@@ -31,7 +31,7 @@ from commonhold_gateway.oauth.issuers import Issuer
 from commonhold_gateway.oauth.resources import ProtectedResource
 from commonhold_gateway.replies import Reply
 from commonhold_gateway.settings import BODY_LIMIT_BYTES, STATEFUL, GatewaySettings
-from commonhold_gateway.surface import Surface
+from commonhold_gateway.surface import MOST_SESSIONS, Surface
 from commonhold_gateway.tools.table import TOOLS
 
 logger = structlog.get_logger(__name__)
@@ -46,6 +46,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body_timeout_seconds: float = 30.0
     call_seconds: float = 30.0
     calls_per_client: int = 32
+    sessions: int = MOST_SESSIONS
 
 
 DEFAULT_LIMITS = Limits()
@@ -72,6 +73,7 @@ def assemble(
     mounts_anything: bool = True,
     clock: Clock | None = None,
     public: Mapping[str, Reply] | None = None,
+    logs_requests: bool = False,
 ) -> Gateway:
     """Put the service together; nothing is opened. `public` is served without a credential."""
     admission = Admission(request_limit=limits.requests, byte_limit=limits.body_bytes)
@@ -84,6 +86,7 @@ def assemble(
         turnstile=turnstile,
         body_limit_bytes=limits.body_limit_bytes,
         is_stateful=is_stateful,
+        most_sessions=limits.sessions,
     )
     gates = Gates(
         surface=surface if mounts_anything else None,
@@ -96,6 +99,7 @@ def assemble(
         body_timeout_seconds=limits.body_timeout_seconds,
         is_stateful=is_stateful,
         public=public,
+        logs_requests=logs_requests,
     )
     return Gateway(gates=gates, surface=surface)
 
@@ -149,6 +153,7 @@ async def serve(settings: GatewaySettings) -> None:
             is_stateful=settings.sessions == STATEFUL,
             mounts_anything=settings.clients is not None or settings.mounts is not None,
             public=public,
+            logs_requests=settings.log_level == "debug",
         )
         await stack.enter_async_context(gateway.surface.run())
         server = GatewayServer(gateway.gates)

@@ -73,6 +73,7 @@ class Gates:
         body_timeout_seconds: float,
         is_stateful: bool = False,
         public: Mapping[str, Reply] | None = None,
+        logs_requests: bool = False,
     ) -> None:
         self._surface = surface
         self._authenticator = authenticator
@@ -82,6 +83,7 @@ class Gates:
         self._body_limit = body_limit_bytes
         self._body_timeout = body_timeout_seconds
         self._is_stateful = is_stateful
+        self._logs_requests = logs_requests
         self._public = {HEALTH: HEALTHY, **(public or {})}
         self._http: HttpMetrics = metrics.http(service="gateway", routes=LABELS, reasons=REJECTIONS)
         self._http.watch_in_flight(lambda: admission.requests)
@@ -105,7 +107,10 @@ class Gates:
             await exchange.refuse(SERVER_ERROR)
         finally:
             lease.release()
-            self._http.answered(self._label(exchange), exchange.status, started=started)
+            label = self._label(exchange)
+            self._http.answered(label, exchange.status, started=started)
+            if self._logs_requests:
+                logger.debug("request", route=label, method=exchange.method, status=exchange.status)
 
     async def _pass(self, exchange: "Exchange", lease: Lease) -> None:
         document = self._public.get(exchange.path)

@@ -1,10 +1,12 @@
-"""The listening side: uvicorn's connections, opened and ended by this service.
+"""The listening side: uvicorn's connections, opened, bounded and ended by this service.
 
-uvicorn's own server would take the signals, and it ends the process by itself.
+uvicorn's own server would take the signals, and it ends the process by itself. A connection
+has `head_seconds` for the head of a request once its first byte is here, and `IDLE_SECONDS`
+between requests. Their number is bounded; at the bound the one that has been open longest
+without a request makes room, so that idle connections cannot keep working ones out.
 """
 
 import asyncio
-from collections.abc import Callable
 from email.utils import formatdate
 
 import uvicorn
@@ -12,39 +14,73 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from commonhold.ops.descriptors import connection_bound
 from commonhold.ops.settings import Address
 
+HEAD_SECONDS = 15.0
 IDLE_SECONDS = 75
 BACKLOG = 1024
 ABORT_SECONDS = 0.5
 
 
 class Connection(HttpToolsProtocol):
-    """One client connection, which says when it is gone."""
+    """One client connection, cut when a request's head does not arrive in time."""
 
-    def __init__(
-        self, config: uvicorn.Config, state: ServerState, *, on_lost: Callable[[], None]
-    ) -> None:
-        super().__init__(config=config, server_state=state, app_state={})
-        self._on_lost = on_lost
+    def __init__(self, server: "GatewayServer", *, head_seconds: float) -> None:
+        super().__init__(config=server.config, server_state=server.state, app_state={})
+        self._gateway_server = server
+        self._head_seconds = head_seconds
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is running or waiting its turn."""
+        return self.cycle is None or (self.cycle.response_complete and not self.pipeline)
 
     @property
     def is_streaming(self) -> bool:
         """Whether what it waits for is a stream of a session, which has no end of its own."""
-        return self.cycle is not None and self.cycle.scope["method"] == "GET"
+        return not self.is_idle and self.cycle.scope["method"] == "GET"
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._gateway_server.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self.is_idle:
+            self._stop_timer()
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(self._head_seconds, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
         super().connection_lost(exc)
-        self._on_lost()
+        self._gateway_server.lost(self)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._stop_timer()
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
 
 class GatewayServer:
     """Serves one application."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._config = uvicorn.Config(
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        head_seconds: float = HEAD_SECONDS,
+        most_connections: int | None = None,
+    ) -> None:
+        self.config = uvicorn.Config(
             app,
-            http=Connection,
+            http=HttpToolsProtocol,
             ws="none",
             interface="asgi3",
             lifespan="off",
@@ -53,8 +89,12 @@ class GatewayServer:
             proxy_headers=False,
             timeout_keep_alive=IDLE_SECONDS,
         )
-        self._config.load()
-        self._state = ServerState()
+        self.config.load()
+        self.state = ServerState()
+        self._head_seconds = head_seconds
+        self._most = connection_bound() if most_connections is None else most_connections
+        # In the order in which they were opened.
+        self._open: dict[Connection, None] = {}
         self._listener: asyncio.Server | None = None
         self._clock: asyncio.TimerHandle | None = None
         self._quiet = asyncio.Event()
@@ -70,14 +110,26 @@ class GatewayServer:
     async def listen(self, address: Address) -> None:
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(
-            self._connect, address.host, address.port, backlog=BACKLOG
+            lambda: Connection(self, head_seconds=self._head_seconds),
+            address.host,
+            address.port,
+            backlog=BACKLOG,
         )
         self._tick()
+
+    def opened(self, connection: Connection) -> None:
+        if len(self._open) >= self._most and not self._make_room():
+            connection.transport.abort()
+        self._open[connection] = None
+
+    def lost(self, connection: Connection) -> None:
+        self._open.pop(connection, None)
+        self._look()
 
     def stop_accepting(self) -> None:
         if self._listener is not None:
             self._listener.close()
-        for connection in list(self._state.connections):
+        for connection in list(self._open):
             connection.shutdown()
 
     async def drain(self) -> None:
@@ -89,28 +141,29 @@ class GatewayServer:
         """End what still runs: streams as if their clients had left, the rest by force."""
         if self._clock is not None:
             self._clock.cancel()
-        for connection in list(self._state.connections):
+        for connection in list(self._open):
             connection.transport.abort()
-        running = set(self._state.tasks)
+        running = set(self.state.tasks)
         if running:
             _done, running = await asyncio.wait(running, timeout=ABORT_SECONDS)
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    def _connect(self) -> Connection:
-        return Connection(self._config, self._state, on_lost=self._look)
+    def _make_room(self) -> bool:
+        for connection in self._open:
+            if connection.is_idle:
+                connection.transport.close()
+                return True
+        return False
 
     def _look(self) -> None:
-        if all(
-            isinstance(connection, Connection) and connection.is_streaming
-            for connection in self._state.connections
-        ):
+        if all(connection.is_streaming for connection in self._open):
             self._quiet.set()
         else:
             self._quiet.clear()
 
     def _tick(self) -> None:
         """Renew the `date` that connections send, once a second."""
-        self._state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
+        self.state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
         self._clock = asyncio.get_running_loop().call_later(1.0, self._tick)

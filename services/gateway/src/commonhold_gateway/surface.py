@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from commonhold.usecases.envelopes import ToolResult
+from commonhold.usecases.envelopes import ToolResult, fail
 from commonhold.usecases.failures import CommandError
 from commonhold.usecases.instructions import render_instructions
 from commonhold.usecases.prompts import PromptText, get_prompt, list_prompts
@@ -34,6 +34,11 @@ from commonhold_gateway.tools.table import TOOLS, tools_of
 
 NAME = "commonhold"
 TITLE = "Commonhold"
+# Of `_meta`: makes a call that changes something safe to repeat.
+IDEMPOTENCY_KEY = "commonhold/idempotency-key"
+
+MOST_SESSIONS = 10_000
+SESSION_IDLE_SECONDS = 1800.0
 
 # Whatever is listed may change with the next write, and is one client's own.
 _NEVER_CACHED = CacheHint(ttl_ms=0, scope="private")
@@ -65,13 +70,18 @@ class Surface:
         turnstile: Turnstile,
         body_limit_bytes: int,
         is_stateful: bool = False,
+        most_sessions: int = MOST_SESSIONS,
     ) -> None:
         self._stores = stores
         self._calls = calls
         self._turnstile = turnstile
         self._is_stateful = is_stateful
         self._manager = StreamableHTTPSessionManager(
-            self._build_server(), stateless=not is_stateful, max_request_body_size=body_limit_bytes
+            self._build_server(),
+            stateless=not is_stateful,
+            max_request_body_size=body_limit_bytes,
+            session_idle_timeout=SESSION_IDLE_SECONDS,
+            max_sessions=most_sessions,
         )
 
     @asynccontextmanager
@@ -155,6 +165,9 @@ class Surface:
         self, context: Context, params: types.CallToolRequestParams
     ) -> HandlerResult:
         caller = self._caller(context)
+        if context.meta is not None and IDEMPOTENCY_KEY in context.meta:
+            # A silent promise would be worse than none.
+            return _content(fail(f"{IDEMPOTENCY_KEY} is not served by this release"))
         return _content(await self._calls.run(caller, params.name, params.arguments or {}))
 
     async def _list_prompts(

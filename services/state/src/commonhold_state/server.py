@@ -7,13 +7,13 @@ refused and still send, cannot keep working ones out.
 """
 
 import asyncio
-import resource
 from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
 from aiohttp import web
 
+from commonhold.ops.descriptors import connection_bound
 from commonhold.ops.settings import Address
 from commonhold_state.gates import Gates
 
@@ -21,9 +21,6 @@ HEAD_SECONDS = 15.0
 IDLE_SECONDS = 75.0
 # After an answer that left part of a body unread: how long to read on before closing.
 LINGER_SECONDS = 5.0
-MOST_CONNECTIONS = 2048
-# Descriptors for the pool, the listeners and the log.
-RESERVED_DESCRIPTORS = 128
 READ_BUFFER_BYTES = 64 * 1024
 BACKLOG = 1024
 # A connection may become idle while the service drains: how often to look.
@@ -189,11 +186,3 @@ class WireServer(web.Server):
                 connection.force_close()
                 return True
         return False
-
-
-def connection_bound() -> int:
-    """As many connections as the process has descriptors for, within reason."""
-    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return max(16, min(MOST_CONNECTIONS, soft - RESERVED_DESCRIPTORS))

@@ -6,6 +6,7 @@ docs/reference/models.md, section 2.
 import asyncio
 import gzip
 import json
+import ssl
 from datetime import UTC, datetime
 from typing import Any
 
@@ -65,6 +66,21 @@ async def test_a_server_that_does_not_finish_is_left_in_time(serve: Serve, step:
 @pytest.mark.parametrize("step", [resets, closes_in_the_middle, talks_another_protocol])
 async def test_a_connection_that_breaks_may_be_tried_again(serve: Serve, step: Step) -> None:
     assert _told(await _failure(serve, step)) == (True, None)
+
+
+async def test_a_certificate_that_is_not_trusted_stays_so() -> None:
+    class Untrusting:
+        def post(self, *_args: object, **_options: object) -> None:
+            raise aiohttp.ClientConnectorCertificateError(
+                connection_key=None,  # type: ignore[arg-type]  # only its name is told
+                certificate_error=ssl.SSLCertVerificationError("self-signed"),
+            )
+
+    client: Any = Untrusting()
+    provider = OpenAiLlmProvider(client, base_url="https://127.0.0.1/v1", model="tiny-1")
+    with pytest.raises(ProviderTransportError, match="certificate is not trusted") as failed:
+        await provider.extract("hello", Fact)
+    assert _told(failed.value) == (False, None)
 
 
 async def test_a_server_that_is_not_there_may_be_tried_again() -> None:
