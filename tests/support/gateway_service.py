@@ -160,6 +160,7 @@ async def running_gateway(
     doors: Sequence[Authenticator] = (),
     public: Mapping[str, Reply] | None = None,
     head_seconds: float = 15.0,
+    stalled_seconds: float = 30.0,
     most_connections: int | None = None,
 ) -> AsyncIterator[RunningGateway]:
     """Serve the store on a free port of loopback until the block ends.
@@ -186,7 +187,10 @@ async def running_gateway(
     )
     async with gateway.surface.run():
         server = GatewayServer(
-            gateway.gates, head_seconds=head_seconds, most_connections=most_connections
+            gateway.gates,
+            head_seconds=head_seconds,
+            stalled_seconds=stalled_seconds,
+            most_connections=most_connections,
         )
         await server.listen(Address("127.0.0.1", 0))
         try:

@@ -1,8 +1,25 @@
 """Connections that hold without working, and how many of them there may be."""
 
+import asyncio
+import json
+
 from commonhold.adapters.in_memory import InMemoryStore
-from tests.support.gateway_service import RunningGateway, running_gateway
+from commonhold.contract import MemoryDocument
+from tests.support.gateway_service import MCP_HEADERS, TOKEN, RunningGateway, running_gateway
 from tests.support.raw_http import request_bytes
+
+
+class NoticedStore(InMemoryStore):
+    """Says when it was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read_once = asyncio.Event()
+
+    async def read(self, scope: str, path: str) -> MemoryDocument | None:
+        self.read_once.set()
+        return await super().read(scope, path)
+
 
 HEALTH = request_bytes("GET", "/health")
 
@@ -30,6 +47,28 @@ async def test_at_the_bound_the_oldest_idle_connection_makes_room() -> None:
             assert (await newer.ask(HEALTH)).status == 200
         await oldest.close()
         await newer.close()
+
+
+async def test_a_client_that_does_not_take_its_answer_is_cut() -> None:
+    store = NoticedStore()
+    await store.write("user:ana", "large", "x" * 32_000_000)
+    params = {"name": "memory", "arguments": {"command": "view", "path": "/user/large"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
+    request = request_bytes("POST", "/mcp", headers=headers, body=json.dumps(message).encode())
+    async with running_gateway(store, stalled_seconds=0.1) as gateway:
+        # A reader with no room of its own leaves the answer in the sockets.
+        _reader, writer = await asyncio.open_connection(
+            gateway.address.host, gateway.address.port, limit=1024
+        )
+        writer.write(request)
+        await writer.drain()
+        await store.read_once.wait()
+        gateway.server.stop_accepting()
+        await asyncio.wait_for(gateway.server.drain(), 20)
+        writer.close()
+        await gateway.server.abort()
+        assert b'commonhold_in_flight{service="gateway"} 0.0' in gateway.metrics.render()
 
 
 async def test_what_is_no_http_is_400(gateway: RunningGateway) -> None:

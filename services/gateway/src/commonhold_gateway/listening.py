@@ -21,16 +21,22 @@ HEAD_SECONDS = 15.0
 IDLE_SECONDS = 75
 BACKLOG = 1024
 ABORT_SECONDS = 0.5
+# A client that takes nothing for so long is not reading: it must not hold memory or a place.
+STALLED_SECONDS = 30.0
 
 
 class Connection(HttpToolsProtocol):
-    """One client connection, cut when a request's head does not arrive in time."""
+    """One client connection, cut when a head does not arrive or an answer is not taken in time."""
 
-    def __init__(self, server: "GatewayServer", *, head_seconds: float) -> None:
+    def __init__(
+        self, server: "GatewayServer", *, head_seconds: float, stalled_seconds: float
+    ) -> None:
         super().__init__(config=server.config, server_state=server.state, app_state={})
         self._gateway_server = server
         self._head_seconds = head_seconds
+        self._stalled_seconds = stalled_seconds
         self._head_timer: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -55,12 +61,26 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_stall_timer()
         super().connection_lost(exc)
         self._gateway_server.lost(self)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._stop_timer()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stall_timer = self.loop.call_later(self._stalled_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_stall_timer()
+        super().resume_writing()
+
+    def _stop_stall_timer(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
@@ -76,6 +96,7 @@ class GatewayServer:
         app: ASGIApp,
         *,
         head_seconds: float = HEAD_SECONDS,
+        stalled_seconds: float = STALLED_SECONDS,
         most_connections: int | None = None,
     ) -> None:
         self.config = uvicorn.Config(
@@ -92,6 +113,7 @@ class GatewayServer:
         self.config.load()
         self.state = ServerState()
         self._head_seconds = head_seconds
+        self._stalled_seconds = stalled_seconds
         self._most = connection_bound() if most_connections is None else most_connections
         # In the order in which they were opened.
         self._open: dict[Connection, None] = {}
@@ -110,7 +132,9 @@ class GatewayServer:
     async def listen(self, address: Address) -> None:
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(
-            lambda: Connection(self, head_seconds=self._head_seconds),
+            lambda: Connection(
+                self, head_seconds=self._head_seconds, stalled_seconds=self._stalled_seconds
+            ),
             address.host,
             address.port,
             backlog=BACKLOG,
