@@ -57,9 +57,10 @@ async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:
             await call(service, "memory", command="view", path="/user/a") == "/user/a (v1):\n1: x"
         )
         assert (await call(service, "memory", command="look")).startswith("Invalid arguments")
-        metrics = (await service.ops("/metrics")).text
+        # A request is counted once it has ended, which its answer may outrun.
+        counted = 'commonhold_http_requests_total{route="/mcp",service="gateway",status="200"} 3.0'
+        metrics = (await service.until_ops("/metrics", status=200, holding=counted)).text
         for line in (
-            'commonhold_http_requests_total{route="/mcp",service="gateway",status="200"} 3.0',
             'commonhold_tool_calls_total{outcome="ok",tool="memory"} 2.0',
             'commonhold_tool_calls_total{outcome="invalid",tool="memory"} 1.0',
             'commonhold_tool_call_duration_seconds_count{tool="memory"} 3.0',
