@@ -33,7 +33,7 @@ from commonhold.contract.errors import (
     ScopeInvalidError,
     StoreUnavailableError,
 )
-from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.idempotency import IdempotencyKey, Remembered, Remembering
 from commonhold.contract.ids import (
     Actor,
     ConversationId,
@@ -141,6 +141,8 @@ __all__ = [
     "PathInvalidError",
     "Portable",
     "ReadOnlyMountError",
+    "Remembered",
+    "Remembering",
     "SchemaName",
     "Scope",
     "ScopeArchive",

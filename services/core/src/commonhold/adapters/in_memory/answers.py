@@ -67,6 +67,14 @@ class Answers:
         )
         return result
 
+    def recall(self, *, key: IdempotencyKey, digest: bytes) -> Names | None:
+        self._sweep(read_clock(self._clock))
+        known = self._answers.get(key)
+        if known is None:
+            return None
+        _require_same(known, operation=known.names.operation, digest=digest)
+        return known.names
+
     def forget_documents(self, scope: str, *, path: str | None) -> None:
         """Null the digests of what wrote to the path, or anywhere in the scope."""
         for key, answer in self._answers.items():

@@ -9,7 +9,7 @@ from commonhold.adapters.in_memory.conversations import Conversations
 from commonhold.adapters.in_memory.documents import Documents
 from commonhold.contract.claims import Claim
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
-from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.messages import Message
 from commonhold.contract.stores import Witness
 from commonhold.contract.turns import (
@@ -230,6 +230,17 @@ class GuardedView:
             operation="restore_conversation",
             act=lambda: self._conversations.restore(archive),
         )
+
+    def tell(self, names: Names) -> Remembered:
+        """The answer that the names stand for, whatever mutation gave it."""
+        if names.version is not None:
+            return Remembered(names.operation, self._tell_document(names))
+        if names.turn is not None:
+            return Remembered(names.operation, self._tell_turn(names))
+        if names.operation == "delete":
+            return Remembered(names.operation, names.count == 1)
+        counts = names.operation in {"delete_if", "redact", "redact_turns"}
+        return Remembered(names.operation, names.count if counts else None)
 
     def _once_in(self, conversation_id: str, *, operation: str, act: Callable[[], None]) -> None:
         self._once(

@@ -27,7 +27,7 @@ from commonhold.contract.documents import (
     MemoryVersion,
     ScopeArchive,
 )
-from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.limits import require_positive_limit
 from commonhold.contract.messages import Message
 from commonhold.contract.paging import (
@@ -292,6 +292,15 @@ class InMemoryStore:
         key: IdempotencyKey | None = None,
         digest: bytes = b"",
         fence: Claim | None = None,
+    ) -> GuardedView:
+        return self._view(key, digest=digest, fence=fence)
+
+    async def recall(self, *, key: IdempotencyKey, digest: bytes) -> Remembered | None:
+        names = self._answers.recall(key=key, digest=digest)
+        return None if names is None else self._view(None).tell(names)
+
+    def _view(
+        self, key: IdempotencyKey | None, *, digest: bytes = b"", fence: Claim | None = None
     ) -> GuardedView:
         guard = Guard(self._answers, self.claims, key=key, digest=digest, fence=fence)
         return GuardedView(self._documents, self._conversations, guard=guard)

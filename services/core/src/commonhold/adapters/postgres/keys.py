@@ -18,7 +18,7 @@ from commonhold.adapters.postgres.statements import KeyStatements
 from commonhold.adapters.postgres.turns import Turns
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.documents import MemoryDocument
-from commonhold.contract.idempotency import KEY_LIFETIME, KEY_REUSED, IdempotencyKey
+from commonhold.contract.idempotency import KEY_LIFETIME, KEY_REUSED, IdempotencyKey, Remembered
 from commonhold.contract.turns import ConversationTurn
 from commonhold.migrations.connections import Connection
 from commonhold.migrations.timeouts import milliseconds
@@ -145,6 +145,16 @@ class Keys:
             await self._remember(conn, key, _answer(result, operation=subject.operation))
             return result
 
+    async def recall(
+        self, conn: Connection, *, key: IdempotencyKey, digest: bytes
+    ) -> Remembered | None:
+        row = await conn.fetchrow(self._sql.select_key, key.client, key.value)
+        if row is None or row["created_at"] < read_clock(self._clock) - KEY_LIFETIME:
+            return None
+        answer = _same_request(row, digest=digest, operation=None)
+        self.replays += 1
+        return Remembered(answer.operation, await self._replay(conn, answer))
+
     async def sweep(self, conn: Connection) -> int:
         """Delete one batch of expired keys, leaving those that others work on."""
         expired = read_clock(self._clock) - KEY_LIFETIME
@@ -209,10 +219,10 @@ def _place(key: IdempotencyKey) -> tuple[str, str]:
     return client, key.value
 
 
-def _same_request(row: asyncpg.Record, *, digest: bytes, operation: str) -> Answer:
+def _same_request(row: asyncpg.Record, *, digest: bytes, operation: str | None) -> Answer:
     """The remembered answer; a null digest, left by an erasure, matches any body."""
     answer = _answers.decode(row["answer"])
-    if answer.operation != operation or row["digest"] not in (None, digest):
+    if operation not in (None, answer.operation) or row["digest"] not in (None, digest):
         raise ValueError(KEY_REUSED)
     return answer
 

@@ -36,7 +36,7 @@ from commonhold.contract.documents import (
     MemoryRedaction,
     MemoryVersion,
 )
-from commonhold.contract.idempotency import IdempotencyKey
+from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
 from commonhold.contract.paging import (
     DigestsPosition,
@@ -330,6 +330,11 @@ class PostgresStore(PostgresMutations):
             turns=self._turns,
             units=self._units,
         )
+
+    async def recall(self, *, key: IdempotencyKey, digest: bytes) -> Remembered | None:
+        """What was answered under the key (docs/reference/stores.md, section 12)."""
+        async with self._pool.connection() as conn:
+            return await self._keys.recall(conn, key=key, digest=digest)
 
     def _runner(self, key: IdempotencyKey | None, *, digest: bytes, fence: Claim | None) -> Runner:
         if key is not None:

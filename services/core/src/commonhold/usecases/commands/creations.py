@@ -30,7 +30,7 @@ async def create(context: MemoryContext, *, path: str, content: str) -> ToolResu
         version=written.version,
     )
     return succeed(
-        f"Created {place} (v{written.version})", hint=_replaced_hint(replaced), receipt=receipt
+        f"Created {place} (v{written.version})", hint=replaced_hint(replaced), receipt=receipt
     )
 
 
@@ -45,7 +45,7 @@ async def put(
     )
 
 
-def _replaced_hint(version: int | None) -> str | None:
+def replaced_hint(version: int | None) -> str | None:
     if version is None:
         return None
     return f"Replaced an existing document (was v{version}); use str_replace for edits."

@@ -34,10 +34,13 @@ async def rename(context: MemoryContext, *, old_path: str, new_path: str) -> Too
         moved = await context.documents.rename(
             source.scope, source.document_path, target.document_path, actor=context.actor
         )
-        verb = "Renamed"
     else:
         moved = await _move(context, source, target)
-        verb = "Moved"
+    return answer_move(source, target, moved)
+
+
+def answer_move(source: Place, target: Place, moved: MemoryDocument) -> ToolResult:
+    verb = "Renamed" if source.mount == target.mount else "Moved"
     receipt = Receipt(
         command="rename",
         mount_path=target.mount.mount_path,
@@ -62,11 +65,12 @@ async def _move(context: MemoryContext, source: Place, target: Place) -> MemoryD
     moved = await documents.write(
         target.scope, target.document_path, original.content, actor=context.actor
     )
-    await _remove_source(context, source, original)
+    await remove_source(context, source, original)
     return moved
 
 
-async def _remove_source(context: MemoryContext, source: Place, original: MemoryDocument) -> None:
+async def remove_source(context: MemoryContext, source: Place, original: MemoryDocument) -> None:
+    """Delete what was copied, unless it changed meanwhile, which is a MemoryConflictError."""
     documents, scope, path = context.documents, source.scope, source.document_path
     if not isinstance(documents, Conditional):
         await _require_unchanged(context, source, original)
