@@ -6,7 +6,6 @@ from structlog.testing import capture_logs
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold_gateway.app import Limits
-from commonhold_gateway.surface import IDEMPOTENCY_KEY
 from tests.support.gateway_service import Called, RunningGateway, running_gateway
 from tests.support.held_stores import FailingStore, GatedStore
 
@@ -77,21 +76,6 @@ async def test_a_success_a_refusal_and_what_is_no_tool_are_told_apart() -> None:
         assert calls(gateway, "invalid", tool="unknown") == 1
         assert calls(gateway, "ok", tool="list_skills") == 1
         assert sample(gateway, 'commonhold_tool_call_duration_seconds_count{tool="memory"}') == 3
-
-
-async def test_a_key_that_is_not_served_is_refused_and_nothing_happens() -> None:
-    store = InMemoryStore()
-    async with running_gateway(store) as gateway:
-        reply = await gateway.request(
-            "tools/call",
-            {
-                "name": "memory",
-                "arguments": {"command": "create", "path": "/user/a", "content": "x"},
-                "_meta": {IDEMPOTENCY_KEY: "k1"},
-            },
-        )
-        assert reply["result"]["isError"] is True
-        assert await store.read("user:ana", "a") is None
 
 
 async def test_room_is_given_back_whatever_ends_a_call() -> None:

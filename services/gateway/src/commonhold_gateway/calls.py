@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from commonhold.contract import IdempotencyKey
 from commonhold.ops.metrics import ToolMetrics
 from commonhold.usecases.envelopes import ToolResult, fail
 from commonhold.usecases.failures import EXECUTION_FAILED
@@ -25,6 +26,9 @@ BUSY = "busy"
 TIMED_OUT = "timed_out"
 FAILED = "failed"
 OUTCOMES = (OK, REFUSED, INVALID, BUSY, TIMED_OUT, FAILED)
+# Of `_meta`: makes a call that changes something safe to repeat.
+IDEMPOTENCY_KEY = "commonhold/idempotency-key"
+
 # The label of calls to what is no tool.
 UNKNOWN = "unknown"
 
@@ -71,26 +75,32 @@ class ToolCalls:
         self._turnstile = turnstile
         self._metrics = metrics
 
-    async def run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Answer whatever happens; only cancellation passes through."""
+    async def run(
+        self, caller: Caller, name: str, arguments: Mapping[str, Any], *, key: object = None
+    ) -> ToolResult:
+        """Answer whatever happens; only cancellation passes through.
+
+        With a key, as it came, a change happens once (docs/reference/mcp.md, section 1).
+        """
         started = perf_counter()
         tool = find_tool(caller, name)
         if tool is None:
             self._metrics.called(UNKNOWN, INVALID, started=started)
             return fail(f"Tool {name!r} not found")
-        result, outcome = await self._check_and_run(tool, caller, arguments)
+        result, outcome = await self._check_and_run(tool, caller, arguments, key)
         self._metrics.called(name, outcome, started=started)
         return result
 
     async def _check_and_run(
-        self, tool: Tool, caller: Caller, arguments: Mapping[str, Any]
+        self, tool: Tool, caller: Caller, arguments: Mapping[str, Any], key: object
     ) -> tuple[ToolResult, str]:
         seconds = self._turnstile.call_seconds
         try:
             checked = tool.check(arguments)
+            checked_key = None if key is None else _key_of(caller, key)
             with self._turnstile.pass_through(caller.identity.client):
                 async with asyncio.timeout(seconds):
-                    result = await tool.run(caller, checked)
+                    result = await tool.run(caller, checked, checked_key)
         except InvalidArgumentsError as error:
             return fail(f"Invalid arguments for tool {tool.name!r}: {error}"), INVALID
         except TooManyCallsError as error:
@@ -103,6 +113,14 @@ class ToolCalls:
             logger.exception("tool_failed", tool=tool.name)
             return fail(f"Tool {tool.name!r} failed: internal error"), FAILED
         return result, _outcome_of(result)
+
+
+def _key_of(caller: Caller, given: object) -> IdempotencyKey:
+    """The client's own key; raises InvalidArgumentsError for what cannot be one."""
+    try:
+        return IdempotencyKey(caller.identity.client, given if isinstance(given, str) else "")
+    except ValueError as error:
+        raise InvalidArgumentsError(f"_meta.{IDEMPOTENCY_KEY}: {error}") from None
 
 
 def _outcome_of(result: ToolResult) -> str:

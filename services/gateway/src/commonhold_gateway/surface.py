@@ -22,21 +22,18 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from commonhold.usecases.envelopes import ToolResult, fail
+from commonhold.usecases.envelopes import ToolResult
 from commonhold.usecases.failures import CommandError
 from commonhold.usecases.instructions import render_instructions
 from commonhold.usecases.prompts import PromptText, get_prompt, list_prompts
 from commonhold_gateway.callers import Caller, Stores
-from commonhold_gateway.calls import ToolCalls, TooManyCallsError, Turnstile
+from commonhold_gateway.calls import IDEMPOTENCY_KEY, ToolCalls, TooManyCallsError, Turnstile
 from commonhold_gateway.gates import IDENTITY
 from commonhold_gateway.identities import Identity
 from commonhold_gateway.tools.table import TOOLS, tools_of
 
 NAME = "commonhold"
 TITLE = "Commonhold"
-# Of `_meta`: makes a call that changes something safe to repeat.
-IDEMPOTENCY_KEY = "commonhold/idempotency-key"
-
 MOST_SESSIONS = 10_000
 SESSION_IDLE_SECONDS = 1800.0
 
@@ -165,10 +162,8 @@ class Surface:
         self, context: Context, params: types.CallToolRequestParams
     ) -> HandlerResult:
         caller = self._caller(context)
-        if context.meta is not None and IDEMPOTENCY_KEY in context.meta:
-            # A silent promise would be worse than none.
-            return _content(fail(f"{IDEMPOTENCY_KEY} is not served by this release"))
-        return _content(await self._calls.run(caller, params.name, params.arguments or {}))
+        key = (context.meta or {}).get(IDEMPOTENCY_KEY)
+        return _content(await self._calls.run(caller, params.name, params.arguments or {}, key=key))
 
     async def _list_prompts(
         self, context: Context, _params: types.PaginatedRequestParams

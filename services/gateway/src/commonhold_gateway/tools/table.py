@@ -9,12 +9,15 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from commonhold.contract import IdempotencyKey
 from commonhold.usecases.dispatcher import dispatch
 from commonhold.usecases.envelopes import ToolResult
+from commonhold.usecases.history.contexts import HistoryContext
 from commonhold.usecases.history.continuations import continue_session
 from commonhold.usecases.history.handoffs import handoff
 from commonhold.usecases.history.recalls import recall_turn
 from commonhold.usecases.history.searches import search_history
+from commonhold.usecases.keyed_commands import dispatch_once, run_once
 from commonhold.usecases.skills import list_skills, load_skill
 from commonhold_gateway.callers import Caller
 from commonhold_gateway.tools import schemas
@@ -31,6 +34,7 @@ from commonhold_gateway.tools.arguments import (
 )
 
 Arguments: TypeAlias = Mapping[str, Any]
+Key: TypeAlias = IdempotencyKey | None
 
 
 class Need(Enum):
@@ -50,36 +54,60 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     shown: schemas.Json
     check: Check
-    run: Callable[[Caller, Arguments], Awaitable[ToolResult]]
+    # The key makes a change happen once; what only reads has no use for it.
+    run: Callable[[Caller, Arguments, Key], Awaitable[ToolResult]]
     need: Need = Need.NOTHING
 
 
-async def _memory(caller: Caller, arguments: Arguments) -> ToolResult:
-    return await dispatch(caller.memory(), arguments["command"], arguments)
+async def _memory(caller: Caller, arguments: Arguments, key: Key) -> ToolResult:
+    context, command = caller.memory(), arguments["command"]
+    if key is None:
+        return await dispatch(context, command, arguments)
+    return await dispatch_once(context, command, arguments, key=key)
 
 
-async def _list_skills(caller: Caller, _arguments: Arguments) -> ToolResult:
+async def _list_skills(caller: Caller, _arguments: Arguments, _key: Key) -> ToolResult:
     return await list_skills(caller.stores.documents, caller.reach.mounts)
 
 
-async def _load_skill(caller: Caller, arguments: Arguments) -> ToolResult:
+async def _load_skill(caller: Caller, arguments: Arguments, _key: Key) -> ToolResult:
     return await load_skill(caller.stores.documents, caller.reach.mounts, arguments["name"])
 
 
-async def _recall_turn(caller: Caller, arguments: Arguments) -> ToolResult:
+async def _recall_turn(caller: Caller, arguments: Arguments, _key: Key) -> ToolResult:
     return await recall_turn(caller.required_history(), **arguments)
 
 
-async def _search_history(caller: Caller, arguments: Arguments) -> ToolResult:
+async def _search_history(caller: Caller, arguments: Arguments, _key: Key) -> ToolResult:
     return await search_history(caller.required_history(), **arguments)
 
 
-async def _continue_session(caller: Caller, arguments: Arguments) -> ToolResult:
-    return await continue_session(caller.required_history(), **arguments)
+async def _continue_session(caller: Caller, arguments: Arguments, key: Key) -> ToolResult:
+    async def run(context: HistoryContext) -> ToolResult:
+        return await continue_session(context, **arguments)
+
+    return await _at_most_once(caller, "continue_session", arguments, key=key, run=run)
 
 
-async def _handoff(caller: Caller, arguments: Arguments) -> ToolResult:
-    return await handoff(caller.required_history(), **arguments)
+async def _handoff(caller: Caller, arguments: Arguments, key: Key) -> ToolResult:
+    async def run(context: HistoryContext) -> ToolResult:
+        return await handoff(context, **arguments)
+
+    return await _at_most_once(caller, "handoff", arguments, key=key, run=run)
+
+
+async def _at_most_once(
+    caller: Caller,
+    tool: str,
+    arguments: Arguments,
+    *,
+    key: Key,
+    run: Callable[[HistoryContext], Awaitable[ToolResult]],
+) -> ToolResult:
+    context = caller.required_history()
+    if key is None:
+        return await run(context)
+    return await run_once(context, tool, arguments, key=key, run=run)
 
 
 TOOLS: tuple[Tool, ...] = (
