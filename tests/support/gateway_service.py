@@ -22,6 +22,8 @@ from tests.support.raw_http import Answer, RawConnection, request_bytes
 
 TOKEN = "s3cret"
 DRAIN_SECONDS = 2.0
+PATIENCE_SECONDS = 20.0
+POLL_SECONDS = 0.01
 TOKENS = f"client:ana={TOKEN},client:bob=b0b"
 MOUNTS = (
     "scope=user:ana,path=user",
@@ -81,6 +83,14 @@ class RunningGateway:
         return await self.ask(
             "POST", "/mcp", body=body, token=token, headers={**MCP_HEADERS, **(headers or {})}
         )
+
+    async def until_measured(self, line: str) -> None:
+        """Wait until the metrics say so: a request ends a moment after its answer."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                if line in self.metrics.render().decode():
+                    return
+                await asyncio.sleep(POLL_SECONDS)
 
     async def request(
         self,

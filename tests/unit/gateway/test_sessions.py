@@ -80,8 +80,7 @@ async def test_a_stream_of_a_session_takes_no_place_and_ends_with_the_service(
         async with await gateway.connect() as connection:
             await connection.send(request_bytes("GET", "/mcp", headers=headers))
             assert await connection.read_line() == b"HTTP/1.1 200 OK\r\n"
-            in_flight = 'commonhold_in_flight{service="gateway"} 0.0'
-            assert in_flight in gateway.metrics.render().decode()
+            await gateway.until_measured('commonhold_in_flight{service="gateway"} 0.0')
             gateway.server.stop_accepting()
             await asyncio.wait_for(gateway.server.drain(), 5)
             await gateway.server.abort()

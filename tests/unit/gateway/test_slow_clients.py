@@ -67,8 +67,7 @@ async def test_a_client_that_does_not_take_its_answer_is_cut() -> None:
         gateway.server.stop_accepting()
         await asyncio.wait_for(gateway.server.drain(), 20)
         writer.close()
-        await gateway.server.abort()
-        assert b'commonhold_in_flight{service="gateway"} 0.0' in gateway.metrics.render()
+        await gateway.until_measured('commonhold_in_flight{service="gateway"} 0.0')
 
 
 async def test_what_is_no_http_is_400(gateway: RunningGateway) -> None:
