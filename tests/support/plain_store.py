@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.contract import (
+    Clock,
     ConversationProjection,
     ConversationTurn,
     MemoryDocument,
@@ -13,7 +14,10 @@ from commonhold.contract import (
     MemoryRedaction,
     MemoryVersion,
     Message,
+    SystemClock,
 )
+
+SYSTEM_CLOCK = SystemClock()
 
 
 class PlainStore:
@@ -21,8 +25,8 @@ class PlainStore:
 
     supports_optimistic_concurrency: ClassVar[bool] = False
 
-    def __init__(self) -> None:
-        self._inner = InMemoryStore()
+    def __init__(self, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._inner = InMemoryStore(clock=clock)
 
     async def read(self, scope: str, path: str) -> MemoryDocument | None:
         return await self._inner.read(scope, path)

@@ -78,6 +78,6 @@ async def redact_conversation(
             conversation_id=conversation_id, count=count, unfinished=unfinished
         )
     found = await erase_sessions(
-        store, {conversation_id}, scopes=scopes, actor=actor, holds=NO_HOLDS
+        store, store, {conversation_id}, scopes=scopes, actor=actor, holds=NO_HOLDS
     )
     return ConversationErasure(conversation_id=conversation_id, count=count, documents=found.erased)

@@ -15,6 +15,8 @@ from commonhold.usecases.upkeep.holds import NO_HOLDS, Holds
 from commonhold.usecases.upkeep.protections import CHANGED, HELD
 from commonhold.usecases.upkeep.retention_ports import (
     RetainedStore,
+    RetentionActs,
+    TurnEraser,
     TurnReader,
     require_enumerable,
     require_erasable,
@@ -77,12 +79,13 @@ async def prune(
     holds: Holds = NO_HOLDS,
     actor: str | None = None,
     dry_run: bool = False,
+    acts: RetentionActs | None = None,
 ) -> PruneReport:
     """Erase the conversations, of those whose id starts with a prefix, quiet for so long.
 
-    A turn appended after the plan was made survives, whenever it comes. Raises
-    ConfigurationError, before anything is written, when the store can neither erase turns
-    nor enumerate itself.
+    A turn appended after the plan was made survives, whenever it comes. `acts` erases
+    instead of the store: a view of it that stands under a claim. Raises ConfigurationError,
+    before anything is written, when the store can neither erase turns nor enumerate itself.
     """
     eraser = require_erasable(store)
     everything = require_enumerable(store)
@@ -93,10 +96,11 @@ async def prune(
         erased, spared = plan.conversations, plan.spared
         turns = sum(planned.turns for planned in erased)
     else:
-        turns, erased, spared = await _carry_out(store, eraser, plan, actor=actor)
+        turns, erased, spared = await _carry_out(store, acts or eraser, plan, actor=actor)
     traced = {*plan.blank, *(planned.conversation_id for planned in erased)}
     sessions = await erase_sessions(
         store,
+        acts or store,
         traced,
         scopes=await everything.scopes() if traced else (),
         actor=actor,
@@ -178,7 +182,7 @@ async def _is_blank(store: TurnReader, eraser: Erasable, newest: ConversationTur
 
 
 async def _carry_out(
-    store: TurnReader, eraser: Erasable, plan: PrunePlan, *, actor: str | None
+    store: TurnReader, eraser: TurnEraser, plan: PrunePlan, *, actor: str | None
 ) -> tuple[int, tuple[PlannedConversation, ...], tuple[SparedConversation, ...]]:
     turns = 0
     erased: list[PlannedConversation] = []

@@ -1,11 +1,11 @@
 """What retention asks of a store, and the refusal of one that cannot do it."""
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from commonhold.contract.errors import ConfigurationError
-from commonhold.contract.stores import Erasable
+from commonhold.contract.stores import Erasable, MemoryEraser, MemoryReader
 from commonhold.contract.turns import ConversationTurn
-from commonhold.usecases.upkeep.session_listings import ErasableDocuments
 
 
 @runtime_checkable
@@ -27,8 +27,25 @@ class TurnReader(Protocol):
     async def last_turn_number(self, conversation_id: str) -> int: ...
 
 
-class RetainedStore(ErasableDocuments, TurnReader, Protocol):
+class RetainedStore(MemoryReader, MemoryEraser, TurnReader, Protocol):
     """Documents and conversations of one store; the rest of it is asked for by name."""
+
+
+class TurnEraser(Protocol):
+    """The one act of Erasable."""
+
+    async def redact_turns(
+        self,
+        conversation_id: str,
+        *,
+        through: int | None = None,
+        turns: Sequence[int] | None = None,
+        actor: str | None = None,
+    ) -> int: ...
+
+
+class RetentionActs(MemoryEraser, TurnEraser, Protocol):
+    """The erasures themselves: of a store, or of a view of it that stands under a claim."""
 
 
 def require_erasable(store: object) -> Erasable:

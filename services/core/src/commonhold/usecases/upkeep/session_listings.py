@@ -4,7 +4,6 @@ A conversation names no scope, so erasing its traces means looking into every on
 """
 
 from collections.abc import AsyncIterator, Collection
-from typing import Protocol
 
 import msgspec
 
@@ -13,10 +12,6 @@ from commonhold.usecases.session_documents import SESSIONS_PREFIX
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.listings import entries_in
 from commonhold.usecases.upkeep.protections import HELD
-
-
-class ErasableDocuments(MemoryReader, MemoryEraser, Protocol):
-    """What erasing documents asks of a store."""
 
 
 class DocumentName(msgspec.Struct, frozen=True):
@@ -40,7 +35,8 @@ class SessionErasure(msgspec.Struct, frozen=True):
 
 
 async def erase_sessions(
-    documents: ErasableDocuments,
+    documents: MemoryReader,
+    eraser: MemoryEraser,
     conversations: Collection[str],
     *,
     scopes: Collection[str],
@@ -57,7 +53,7 @@ async def erase_sessions(
                 held.append(HeldDocument(scope=scope, path=path))
                 continue
             if not dry_run:
-                await documents.redact(scope, path=path, actor=actor)
+                await eraser.redact(scope, path=path, actor=actor)
             erased.append(DocumentName(scope, path))
     return SessionErasure(tuple(erased), tuple(held))
 
