@@ -6,6 +6,8 @@ One request is outstanding on a connection, so an answer never shares a packet w
 import re
 
 _END = b"\r\n\r\n"
+_LAST_CHUNK = b"0\r\n\r\n"
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*\r\n", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)[ \t]*\r\n", re.IGNORECASE)
 _STATUS = slice(9, 12)
 
@@ -13,10 +15,11 @@ _STATUS = slice(9, 12)
 class ResponseReader:
     """Reads one answer after another from a connection.
 
-    `body` is the last answer's when `keeps_body`; else bodies are counted and dropped.
+    `body` is the last answer's when `keeps_body`; else bodies are counted and dropped. That of
+    an answer in chunks is as it came, with their lengths between them.
     """
 
-    __slots__ = ("_body", "_head", "_missing", "_status", "keeps_body")
+    __slots__ = ("_body", "_end", "_head", "_missing", "_status", "keeps_body")
 
     def __init__(self, *, keeps_body: bool = False) -> None:
         self.keeps_body = keeps_body
@@ -24,6 +27,8 @@ class ResponseReader:
         self._body: list[bytes] = []
         self._missing = 0
         self._status = 0
+        # The last bytes of an answer in chunks; None for one with a length.
+        self._end: bytes | None = None
 
     @property
     def body(self) -> bytes:
@@ -33,6 +38,8 @@ class ResponseReader:
         """The status, once an answer is whole. ValueError for what cannot be counted."""
         if self._missing:
             return self._take(data)
+        if self._end is not None:
+            return self._take_chunks(data)
         if self._head:
             data = self._head + data
         end = data.find(_END)
@@ -41,11 +48,14 @@ class ResponseReader:
             return None
         self._head = b""
         length = _LENGTH.search(data, 0, end + 2)
-        if length is None:
-            raise ValueError(f"an answer without a length: {data[:end]!r}")
         self._status = int(data[_STATUS])
-        self._missing = int(length[1])
         self._body.clear()
+        if length is None:
+            if not _CHUNKED.search(data, 0, end + 2):
+                raise ValueError(f"an answer without a length: {data[:end]!r}")
+            self._end = b""
+            return self._take_chunks(data[end + len(_END) :])
+        self._missing = int(length[1])
         return self._take(data[end + len(_END) :])
 
     def _take(self, data: bytes) -> int | None:
@@ -55,3 +65,13 @@ class ResponseReader:
         if self.keeps_body:
             self._body.append(data)
         return None if self._missing else self._status
+
+    def _take_chunks(self, data: bytes) -> int | None:
+        """Nothing follows the last chunk, since nothing else is outstanding."""
+        if self.keeps_body:
+            self._body.append(data)
+        self._end = ((self._end or b"") + data)[-len(_LAST_CHUNK) :]
+        if self._end != _LAST_CHUNK:
+            return None
+        self._end = None
+        return self._status

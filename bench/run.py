@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from bench import texts
-from bench.cases import depth, memory, searches, throughput
+from bench.cases import depth, gateway, memory, searches, throughput
 from bench.context import FULL, QUICK, Bench, Scale
 from bench.findings import Report
 from bench.reports import Run, describe_machine, keep, load_average, table
@@ -31,6 +31,8 @@ CASES: Mapping[str, Callable[[Bench], Report]] = {
     "writes-one-scope": throughput.writes_one_scope,
     "appends-32": throughput.appends_32,
     "appends-128": throughput.appends_128,
+    "gateway": gateway.tool_calls,
+    "gateway-index": gateway.index_by_scope,
     "memory-small": memory.small_bodies,
     "memory-large": memory.large_bodies,
     "writes-by-scope": depth.writes_by_scope,

@@ -104,6 +104,47 @@ class Stand:
             _stop(child)
 
     @contextmanager
+    def gateway(self, *, mounts: str) -> Iterator[Server]:
+        """A fresh gateway with its default settings, and room for every connection's call."""
+        port, ops_port = free_port(), free_port()
+        child = start_child(
+            "the gateway",
+            [sys.executable, "-P", "-m", "commonhold_gateway"],
+            environment={
+                "PATH": os.defpath,
+                "PYTHONUNBUFFERED": "1",
+                "NEOSIAN_POSTGRES_DSN": self.dsn,
+                "NEOSIAN_SERVE_TOKEN": TOKEN,
+                "COMMONHOLD_GATEWAY_MOUNTS": mounts,
+                "COMMONHOLD_GATEWAY_LISTEN": f"{HOST}:{port}",
+                "COMMONHOLD_GATEWAY_OPS_LISTEN": f"{HOST}:{ops_port}",
+            },
+            log=self.logs / "gateway.log",
+            steps=_STOP,
+        )
+        try:
+            _await(child, ops_port, "/readyz")
+            yield Server(child=child, port=port)
+        finally:
+            _stop(child)
+
+    @contextmanager
+    def mcp_echo(self) -> Iterator[Server]:
+        port = free_port()
+        child = start_child(
+            "the echo of the SDK",
+            [sys.executable, "-m", "bench.mcp_echo", str(port)],
+            environment={"PATH": os.defpath},
+            log=self.logs / "mcp-echo.log",
+            steps=_STOP,
+        )
+        try:
+            _await(child, port, "/")
+            yield Server(child=child, port=port)
+        finally:
+            _stop(child)
+
+    @contextmanager
     def echo(self, *, content_bytes: int) -> Iterator[Server]:
         port = free_port()
         child = start_child(

@@ -6,6 +6,8 @@ from bench.responses import ResponseReader
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nserver: x\r\n\r\nhello"
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+
 
 def test_an_answer_in_one_piece_gives_its_status_and_body() -> None:
     reader = ResponseReader(keeps_body=True)
@@ -39,9 +41,19 @@ def test_a_length_inside_the_body_or_another_header_is_no_length() -> None:
 
 
 def test_an_answer_that_cannot_be_counted_is_refused() -> None:
-    chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n"
+    endless = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nhello"
     with pytest.raises(ValueError, match="without a length"):
-        ResponseReader().feed(chunked)
+        ResponseReader().feed(endless)
+
+
+@pytest.mark.parametrize("cut", range(1, len(CHUNKED)))
+def test_an_answer_in_chunks_is_whole_with_its_last_chunk(cut: int) -> None:
+    reader = ResponseReader(keeps_body=True)
+    assert reader.feed(CHUNKED[:cut]) is None
+    assert reader.feed(CHUNKED[cut:]) == 200
+    assert b"hello" in reader.body
+    assert reader.feed(ANSWER) == 200
+    assert reader.body == b"hello"
 
 
 def test_bytes_that_nobody_asked_for_are_refused() -> None:
