@@ -10,6 +10,8 @@ from mcp_types import CallToolResult, TextContent
 
 HANDSHAKE = "legacy"
 STATELESS = "2026-07-28"
+# Asks the server what it speaks first, and so gets its instructions in the newer era too.
+NEWEST = "auto"
 ERAS = (HANDSHAKE, STATELESS)
 PATIENCE_SECONDS = 30.0
 
