@@ -15,6 +15,7 @@ from commonhold.conformance import (
     FrozenClock,
     GuardedContract,
     MemoryStoreContract,
+    OutlinedContract,
     PageableContract,
     PortableContract,
     SearchContract,
@@ -136,6 +137,18 @@ class TestClaimsOnOneConnection(SingleConnection, ClaimsContract):
 
 
 class TestClaimsBehindPooler(BehindPooler, ClaimsContract):
+    pass
+
+
+class TestOutlines(Direct, OutlinedContract):
+    pass
+
+
+class TestOutlinesOnEqualStamps(FrozenTime, Direct, OutlinedContract):
+    pass
+
+
+class TestOutlinesBehindPooler(BehindPooler, OutlinedContract):
     pass
 
 

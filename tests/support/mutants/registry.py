@@ -16,6 +16,7 @@ FENCES = "SearchWithinContract"
 DIGESTS = "DigestibleContract"
 ERASURE = "ErasureContract"
 PAGES = "PageableContract"
+OUTLINES = "OutlinedContract"
 PORTABLE = "PortableContract"
 KEYS = "GuardedContract"
 

@@ -18,6 +18,7 @@ from tests.support.mutants.registry import (
     FENCES,
     KEYS,
     MEMORY,
+    OUTLINES,
     PAGES,
     PORTABLE,
     breaks,
@@ -72,6 +73,7 @@ class StartsCluttered(InMemoryStore):
 @breaks(CONDITIONS, "the_store_is_conditional")
 @breaks(DIGESTS, "the_store_digests")
 @breaks(CLAIMS, "the_store_is_fenced")
+@breaks(OUTLINES, "the_store_is_outlined")
 class LacksMethods(InMemoryStore):
     supports_optimistic_concurrency = "yes"  # type: ignore[assignment]  # the fault
     redactions = None  # type: ignore[assignment]  # the fault
@@ -80,6 +82,7 @@ class LacksMethods(InMemoryStore):
     redactions_page = None  # type: ignore[assignment]  # the fault
     conversations = None  # type: ignore[assignment]  # the fault
     guarded = None  # type: ignore[assignment]  # the fault
+    outline = None  # type: ignore[assignment]  # the fault
     rename_if = None  # type: ignore[assignment]  # the fault
     search_turns_within = None  # type: ignore[assignment]  # the fault
     digest_documents_page = None  # type: ignore[assignment]  # the fault

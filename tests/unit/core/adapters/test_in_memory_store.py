@@ -13,6 +13,7 @@ from commonhold.conformance import (
     FrozenClock,
     GuardedContract,
     MemoryStoreContract,
+    OutlinedContract,
     PageableContract,
     PortableContract,
     SearchContract,
@@ -60,6 +61,10 @@ class TestConditions(InMemorySubject, ConditionalContract):
 
 
 class TestClaims(InMemorySubject, ClaimsContract):
+    pass
+
+
+class TestOutlines(InMemorySubject, OutlinedContract):
     pass
 
 

@@ -18,6 +18,7 @@ from tests.support.mutants import (
     digests,
     fences,
     memory,
+    outlines,
     protocols,
     wholesale,
 )
@@ -33,6 +34,7 @@ MODULES = (
     digests,
     fences,
     memory,
+    outlines,
     protocols,
     wholesale,
 )

@@ -18,6 +18,7 @@ from tests.support.mutants import (
     digests,
     fences,
     memory,
+    outlines,
     protocols,
     wholesale,
 )
@@ -32,6 +33,7 @@ MODULES = (
     digests,
     fences,
     memory,
+    outlines,
     protocols,
     wholesale,
 )

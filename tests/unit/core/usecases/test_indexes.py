@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.contract import MemoryEntry
+from commonhold.conformance import TickingClock
+from commonhold.contract import MemoryEntry, Outline
 from commonhold.usecases.indexes import IndexedMount, _floor, _folded, _full, render_index
 from commonhold.usecases.mounts import Mount
 from tests.support.memory_callers import PROJECT, USER, Caller
+from tests.support.plain_store import PlainStore
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 AT_175 = """\
@@ -181,12 +184,41 @@ def test_the_mailbox_lines_come_out_of_the_budget() -> None:
     assert render_index(counted, budget=175 + len(suffix)) == AT_175 + suffix
 
 
-async def test_each_scope_is_listed_once_and_no_body_is_read(store: InMemoryStore) -> None:
+names = st.sampled_from(["a", "b", "a/x", "a/y", "b/z", "c/long-name", "messages/m", "d", "e/f/g"])
+histories = st.lists(st.tuples(st.sampled_from(["user:ana", "project:erp"]), names), max_size=40)
+
+
+@settings(max_examples=300, deadline=None)
+@given(written=histories, budget=st.integers(-5, 300))
+async def test_an_outline_gives_the_index_that_a_listing_gives(
+    written: list[tuple[str, str]], budget: int
+) -> None:
+    outlined, listed = InMemoryStore(clock=TickingClock()), PlainStore(clock=TickingClock())
+    for number, (scope, path) in enumerate(written):
+        for store in (outlined, listed):
+            await store.write(scope, path, "x")
+            if number % 7 == 6:
+                await store.redact(scope, path=path)
+            if number % 5 == 4:
+                await store.delete(scope, path)
+    mounts = (USER, "scope=user:ana,path=u,ro", PROJECT)
+    texts = [
+        await Caller(store, *mounts, index_budget=budget).succeed("view")
+        for store in (outlined, listed)
+    ]
+    assert texts[0] == texts[1]
+
+
+async def test_each_scope_is_read_once_and_no_body_at_all(store: InMemoryStore) -> None:
     calls: Counter[str] = Counter()
 
     class CountingStore(InMemoryStore):
+        async def outline(self, scope: str, **options: Any) -> Outline:
+            calls[f"outline {scope}"] += 1
+            return await super().outline(scope, **options)
+
         async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
-            calls[f"list {scope}"] += 1
+            calls["list"] += 1
             return await super().list_documents(scope, prefix=prefix)
 
         async def read(self, scope: str, path: str) -> None:
@@ -194,4 +226,4 @@ async def test_each_scope_is_listed_once_and_no_body_is_read(store: InMemoryStor
 
     caller = Caller(CountingStore(), USER, "scope=user:ana,path=mine,ro", PROJECT)
     await caller.succeed("view")
-    assert calls == {"list user:ana": 1, "list project:erp": 1}
+    assert calls == {"outline user:ana": 1, "outline project:erp": 1}

@@ -14,6 +14,7 @@ from commonhold.conformance.digests import DigestibleContract
 from commonhold.conformance.erasure import ErasureContract
 from commonhold.conformance.guarding import GuardedContract
 from commonhold.conformance.memory import MemoryStoreContract
+from commonhold.conformance.outlining import OutlinedContract
 from commonhold.conformance.paging import PageableContract
 from commonhold.conformance.portability import PortableContract
 from commonhold.conformance.search import SearchContract
@@ -32,6 +33,7 @@ __all__ = [
     "FrozenClock",
     "GuardedContract",
     "MemoryStoreContract",
+    "OutlinedContract",
     "PageableContract",
     "PortableContract",
     "SearchContract",

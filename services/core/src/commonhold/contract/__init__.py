@@ -59,6 +59,7 @@ from commonhold.contract.messages import (
     encode_messages,
     load_messages,
 )
+from commonhold.contract.outlines import Outline, Outlined
 from commonhold.contract.paging import Page
 from commonhold.contract.search import fold, matches, query_terms, turn_text
 from commonhold.contract.stores import (
@@ -136,6 +137,8 @@ __all__ = [
     "MemoryVersion",
     "Message",
     "Mutations",
+    "Outline",
+    "Outlined",
     "Page",
     "Pageable",
     "PathInvalidError",

@@ -5,29 +5,49 @@ last keep their lines and the others fold into counts.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from commonhold.contract.documents import MemoryEntry
+from commonhold.contract.outlines import LOOSE, Outlined, directory_of
 from commonhold.contract.stores import MemoryReader
 from commonhold.usecases.contexts import DEFAULT_INDEX_BUDGET
 from commonhold.usecases.mounts import Mount, MountTable
 from commonhold.usecases.views import entry_line
-from commonhold.usecases.virtual_paths import MAILBOX_PREFIX, without_state
+from commonhold.usecases.virtual_paths import MAILBOX_PREFIX, STATE_PREFIXES, without_state
 
 _GAP = "\n\n"
 _EMPTY = "(empty)"
-# No directory has an empty name, so it stands for the documents outside of any.
-_LOOSE = ""
+# The line of a document whose name and mount are one letter each, with its newline.
+_SHORTEST_LINE = len("- /m/p\n")
 
 
 class IndexedMount(msgspec.Struct, frozen=True, kw_only=True):
-    """A mount with the documents that an index shows, by path, and its mailbox records."""
+    """A mount with the documents that an index shows, by path, and its mailbox records.
+
+    With `counts`, by directory, `entries` may be the newest alone of more documents: so
+    many that the lines of all of them would pass the budget.
+    """
 
     mount: Mount
     entries: tuple[MemoryEntry, ...]
     mailbox_records: int = 0
+    counts: Mapping[str, int] | None = None
+
+    @property
+    def directories(self) -> Mapping[str, int]:
+        if self.counts is not None:
+            return self.counts
+        return Counter(directory_of(entry.path) for entry in self.entries)
+
+    @property
+    def total(self) -> int:
+        return len(self.entries) if self.counts is None else sum(self.counts.values())
+
+    @property
+    def is_whole(self) -> bool:
+        return self.total == len(self.entries)
 
 
 async def read_index(
@@ -37,7 +57,12 @@ async def read_index(
     budget: int = DEFAULT_INDEX_BUDGET,
     counts_mailboxes: bool = False,
 ) -> str:
-    """Render the index of a caller's mounts; each scope is listed once, and no body is read."""
+    """Render the index of a caller's mounts; each scope is read once, and no body at all.
+
+    An Outlined store is asked only for what can be shown or is counted.
+    """
+    if isinstance(documents, Outlined) and not counts_mailboxes:
+        return render_index(await _outlined(documents, table, budget=budget), budget=budget)
     listings = {
         scope: await documents.list_documents(scope)
         for scope in dict.fromkeys(mount.scope for mount in table.mounts)
@@ -55,6 +80,23 @@ async def read_index(
     )
 
 
+async def _outlined(documents: Outlined, table: MountTable, *, budget: int) -> list[IndexedMount]:
+    # One more than the budget has room for, whatever the names.
+    newest = max(budget, 0) // _SHORTEST_LINE + 1
+    outlines = {
+        scope: await documents.outline(scope, excluding=STATE_PREFIXES, newest=newest)
+        for scope in dict.fromkeys(mount.scope for mount in table.mounts)
+    }
+    return [
+        IndexedMount(
+            mount=mount,
+            entries=tuple(sorted(outlines[mount.scope].newest, key=lambda entry: entry.path)),
+            counts=outlines[mount.scope].counts,
+        )
+        for mount in table.mounts
+    ]
+
+
 def render_index(mounts: Sequence[IndexedMount], *, budget: int = DEFAULT_INDEX_BUDGET) -> str:
     """Show every document; else the newest ones and folds; else a count a mount.
 
@@ -62,10 +104,10 @@ def render_index(mounts: Sequence[IndexedMount], *, budget: int = DEFAULT_INDEX_
     """
     suffix = "".join(f"\n{_mailbox_line(indexed)}" for indexed in mounts if indexed.mailbox_records)
     room = budget - len(suffix)
-    text = _full(mounts)
-    if len(text) > room:
+    text = _full(mounts) if all(indexed.is_whole for indexed in mounts) else None
+    if text is None or len(text) > room:
         text = _tiered(mounts, room=room)
-    if len(text) > room:
+    if text is None or len(text) > room:
         text = _floor(mounts)
     return text + suffix
 
@@ -81,13 +123,16 @@ def _floor(mounts: Sequence[IndexedMount]) -> str:
     return _GAP.join(_block(indexed, [_collapsed_line(indexed)]) for indexed in mounts)
 
 
-def _tiered(mounts: Sequence[IndexedMount], *, room: int) -> str:
-    """Give documents lines of their own, newest first, while the text stays in its room."""
+def _tiered(mounts: Sequence[IndexedMount], *, room: int) -> str | None:
+    """Give documents lines of their own, newest first, while the text stays in its room.
+
+    None when the lines already given pass it, which no later document can change.
+    """
     hot: list[set[str]] = [set() for _ in mounts]
-    cold = [Counter(_directory(entry) for entry in indexed.entries) for indexed in mounts]
+    cold = [Counter(indexed.directories) for indexed in mounts]
     length = len(_folded(mounts, hot))
     for position, entry in _newest_first(mounts):
-        mount, directory = mounts[position].mount, _directory(entry)
+        mount, directory = mounts[position].mount, directory_of(entry.path)
         growth = len(entry_line(mount, entry)) + 1
         growth -= _shrinkage(mount, directory, cold[position][directory])
         # A cutoff by age: an older document never shows in the place of a newer one.
@@ -96,6 +141,8 @@ def _tiered(mounts: Sequence[IndexedMount], *, room: int) -> str:
         length += growth
         cold[position][directory] -= 1
         hot[position].add(entry.path)
+        if len(hot[position]) == len(mounts[position].entries) < mounts[position].total:
+            return None
     return _folded(mounts, hot)
 
 
@@ -107,12 +154,14 @@ def _folded(mounts: Sequence[IndexedMount], hot: Sequence[Collection[str]]) -> s
 
 
 def _folded_lines(indexed: IndexedMount, hot: Collection[str]) -> list[str]:
-    cold = Counter(_directory(entry) for entry in indexed.entries if entry.path not in hot)
-    loose = cold.pop(_LOOSE, 0)
+    cold = Counter(indexed.directories)
+    cold.subtract(directory_of(path) for path in hot)
+    cold = +cold
+    loose = cold.pop(LOOSE, 0)
     lines = [entry_line(indexed.mount, entry) for entry in indexed.entries if entry.path in hot]
     lines += [_fold_line(indexed.mount, name, count) for name, count in sorted(cold.items())]
     if loose:
-        lines.append(_fold_line(indexed.mount, _LOOSE, loose))
+        lines.append(_fold_line(indexed.mount, LOOSE, loose))
     return lines
 
 
@@ -124,11 +173,6 @@ def _newest_first(mounts: Sequence[IndexedMount]) -> list[tuple[int, MemoryEntry
     return sorted(in_order, key=lambda placed: placed[1].updated_at, reverse=True)
 
 
-def _directory(entry: MemoryEntry) -> str:
-    directory, slash, _ = entry.path.partition("/")
-    return directory if slash else _LOOSE
-
-
 def _shrinkage(mount: Mount, directory: str, count: int) -> int:
     """By how much the fold line gives way when one of its documents leaves it."""
     line = len(_fold_line(mount, directory, count))
@@ -138,7 +182,7 @@ def _shrinkage(mount: Mount, directory: str, count: int) -> int:
 
 
 def _block(indexed: IndexedMount, lines: Sequence[str]) -> str:
-    return "\n".join([_header(indexed.mount), *(lines if indexed.entries else [_EMPTY])])
+    return "\n".join([_header(indexed.mount), *(lines if indexed.total else [_EMPTY])])
 
 
 def _header(mount: Mount) -> str:
@@ -148,14 +192,14 @@ def _header(mount: Mount) -> str:
 
 
 def _fold_line(mount: Mount, directory: str, count: int) -> str:
-    if directory == _LOOSE:
+    if directory == LOOSE:
         return f"- /{mount.mount_path}/ ({count} more)"
     return f"- /{mount.mount_path}/{directory}/ ({_documents(count)})"
 
 
 def _collapsed_line(indexed: IndexedMount) -> str:
     name = indexed.mount.mount_path
-    return f"({_documents(len(indexed.entries))} \N{EM DASH} view /{name}/ to list)"
+    return f"({_documents(indexed.total)} \N{EM DASH} view /{name}/ to list)"
 
 
 def _documents(count: int) -> str:

@@ -1,5 +1,6 @@
 """Both seams and every optional protocol over the ledgers of this package."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar
@@ -30,6 +31,7 @@ from commonhold.contract.documents import (
 from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.limits import require_positive_limit
 from commonhold.contract.messages import Message
+from commonhold.contract.outlines import Outline, directory_of, newest_first, require_outline
 from commonhold.contract.paging import (
     DigestsPosition,
     HistoryPosition,
@@ -126,6 +128,15 @@ class InMemoryStore:
 
     async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
         return self._documents.list_documents(scope, prefix=prefix)
+
+    async def outline(self, scope: str, *, excluding: Sequence[str] = (), newest: int) -> Outline:
+        entries = self._documents.list_documents(scope, prefix="")
+        require_outline(excluding, newest)
+        kept = [entry for entry in entries if not entry.path.startswith(tuple(excluding))]
+        return Outline(
+            newest=tuple(newest_first(kept)[: min(newest, len(kept))]),
+            counts=Counter(directory_of(entry.path) for entry in kept),
+        )
 
     async def versions(
         self, scope: str, path: str, *, limit: int = DEFAULT_VERSIONS_LIMIT

@@ -38,6 +38,7 @@ from commonhold.contract.documents import (
 )
 from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
+from commonhold.contract.outlines import Outline, require_outline
 from commonhold.contract.paging import (
     DigestsPosition,
     HistoryPosition,
@@ -48,7 +49,7 @@ from commonhold.contract.paging import (
     decode_cursor,
 )
 from commonhold.contract.search import query_terms
-from commonhold.contract.text import require_encodable
+from commonhold.contract.text import NUL, require_encodable
 from commonhold.contract.turns import (
     DEFAULT_SEARCH_LIMIT,
     DEFAULT_TRAIL_LIMIT,
@@ -115,6 +116,14 @@ class PostgresStore(PostgresMutations):
                 conn, scope, prefix=prefix, after="", limit=None
             )
         return tuple(found)
+
+    async def outline(self, scope: str, *, excluding: Sequence[str] = (), newest: int) -> Outline:
+        check_scope(scope)
+        require_outline(excluding, newest)
+        prefixes = [prefix for prefix in excluding if NUL not in prefix]
+        bound = min(newest, LARGEST_BIGINT)
+        async with self._pool.connection() as conn:
+            return await self._documents.outline(conn, scope, excluding=prefixes, newest=bound)
 
     async def versions(
         self, scope: str, path: str, *, limit: int = DEFAULT_VERSIONS_LIMIT
