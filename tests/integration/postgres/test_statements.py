@@ -16,7 +16,7 @@ from commonhold.adapters.postgres.statements import (
 from commonhold.contract.errors import ConfigurationError
 
 SQL = statements_in("commonhold")
-GROUPS = (SQL.documents, SQL.turns, SQL.keys, SQL.claims, SQL.cache)
+GROUPS = (SQL.documents, SQL.turns, SQL.keys, SQL.claims, SQL.cache, SQL.outlines)
 STATEMENTS = {name: getattr(group, name) for group in GROUPS for name in group.__struct_fields__}
 FILL = """
 INSERT INTO commonhold.documents (

@@ -27,7 +27,6 @@ from commonhold.contract.documents import (
     MemoryVersion,
 )
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
-from commonhold.contract.outlines import Outline, newest_first
 from commonhold.contract.text import NUL
 from commonhold.migrations.connections import Connection
 
@@ -234,16 +233,6 @@ class Documents:
             *(scope, after, prefix, prefix + AFTER_ANY, limit, WHITE_SPACE),
         )
         return [rows.digest(row, scope=scope) for row in found]
-
-    async def outline(
-        self, conn: Connection, scope: str, *, excluding: Sequence[str], newest: int
-    ) -> Outline:
-        found = await conn.fetch(self._sql.outline_documents, scope, excluding, newest)
-        entries = [rows.entry(row, scope=scope) for row in found if row["path"] is not None]
-        return Outline(
-            newest=tuple(newest_first(entries)),
-            counts={row["directory"]: row["documents"] for row in found if row["path"] is None},
-        )
 
     async def versions(
         self,

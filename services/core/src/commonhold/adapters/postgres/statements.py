@@ -35,7 +35,6 @@ class DocumentStatements(msgspec.Struct, frozen=True, kw_only=True):
     select_version: str
     list_documents: str
     digest_documents: str
-    outline_documents: str
     list_versions: str
     list_history: str
     list_history_after: str
@@ -96,6 +95,12 @@ class KeyStatements(msgspec.Struct, frozen=True, kw_only=True):
     list_missing_timeouts: str
 
 
+class OutlineStatements(msgspec.Struct, frozen=True, kw_only=True):
+    """sql/outlines.sql."""
+
+    outline_documents: str
+
+
 class ClaimStatements(msgspec.Struct, frozen=True, kw_only=True):
     """sql/claims.sql."""
 
@@ -128,6 +133,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     turns: TurnStatements
     keys: KeyStatements
     claims: ClaimStatements
+    outlines: OutlineStatements
     cache: CacheStatements
 
 
@@ -138,6 +144,7 @@ Named = TypeVar(
     KeyStatements,
     ClaimStatements,
     CacheStatements,
+    OutlineStatements,
 )
 
 
@@ -172,6 +179,7 @@ def statements_in(schema: str) -> Statements:
         turns=_moved(_TURNS, schema),
         keys=_moved(_KEYS, schema),
         claims=_moved(_CLAIMS, schema),
+        outlines=_moved(_OUTLINES, schema),
         cache=_moved(_CACHE, schema),
     )
 
@@ -190,4 +198,5 @@ _DOCUMENTS = _load(DocumentStatements, "documents.sql")
 _TURNS = _load(TurnStatements, "turns.sql")
 _KEYS = _load(KeyStatements, "keys.sql")
 _CLAIMS = _load(ClaimStatements, "claims.sql")
+_OUTLINES = _load(OutlineStatements, "outlines.sql")
 _CACHE = _load(CacheStatements, "cache.sql")

@@ -21,6 +21,7 @@ from commonhold.adapters.postgres.mutations import (
     PostgresMutations,
     Runner,
 )
+from commonhold.adapters.postgres.outlines import Outlines
 from commonhold.adapters.postgres.pages import Pages
 from commonhold.adapters.postgres.pool import Pool
 from commonhold.adapters.postgres.statements import statements_in
@@ -88,6 +89,7 @@ class PostgresStore(PostgresMutations):
         self._pool = pool
         self._sql = sql
         self._pages = Pages(documents)
+        self._outlines = Outlines(sql.outlines)
         self.claims = PostgresClaims(sql.claims, pool, clock)
         self._keys = Keys(
             sql.keys,
@@ -123,7 +125,7 @@ class PostgresStore(PostgresMutations):
         prefixes = [prefix for prefix in excluding if NUL not in prefix]
         bound = min(newest, LARGEST_BIGINT)
         async with self._pool.connection() as conn:
-            return await self._documents.outline(conn, scope, excluding=prefixes, newest=bound)
+            return await self._outlines.outline(conn, scope, excluding=prefixes, newest=bound)
 
     async def versions(
         self, scope: str, path: str, *, limit: int = DEFAULT_VERSIONS_LIMIT
