@@ -5,6 +5,7 @@ On argparse alone, so that a service image can run it without the shell's packag
 
 import argparse
 import asyncio
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ import msgspec
 
 from commonhold.contract.errors import CommonholdError, ConfigurationError
 from commonhold.contract.ids import check_schema_name
-from commonhold.migrations import migrate, render_sql
+from commonhold.migrations import await_schema, migrate, render_sql
 from commonhold.ops.settings import Secret, Setting, database, read_settings, schema_name
 
 SUMMARY = "Bring a database to the schema of this release."
@@ -42,6 +43,11 @@ class MigrateSettings(msgspec.Struct, frozen=True, kw_only=True):
             )
         return chosen.reveal()
 
+    @property
+    def serving_dsn(self) -> str:
+        """The connection that a service will use, which is the one worth checking."""
+        return self.dsn if self.postgres_dsn is None else self.postgres_dsn.reveal()
+
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Returns the exit status: 2 for a wrong invocation, which opens nothing; 1 for a refusal."""
@@ -52,25 +58,48 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         if chosen.print:
             sys.stdout.write(render_sql(schema=schema))
             return 0
-        dsn = settings.dsn
+        dsn = settings.serving_dsn if chosen.check else settings.dsn
+        _refuse_what_does_not_go_together(chosen)
     except ConfigurationError as error:
         return _complain(error, status=_USAGE)
     try:
-        asyncio.run(_migrate_quietly(dsn, schema=schema, chosen=chosen))
+        asyncio.run(_act_quietly(dsn, schema=schema, chosen=chosen))
     except CommonholdError as error:
         return _complain(error, status=_FAILED)
     return 0
 
 
-async def _migrate_quietly(dsn: str, *, schema: str, chosen: argparse.Namespace) -> None:
+async def _act_quietly(dsn: str, *, schema: str, chosen: argparse.Namespace) -> None:
     asyncio.get_running_loop().set_exception_handler(_pass_over_abandoned_connections)
+    if chosen.check:
+        wait_seconds = chosen.wait or 0.0
+        await await_schema(dsn, schema=schema, wait_seconds=wait_seconds, report=_say)
+        return
     await migrate(
         dsn,
         schema=schema,
         grant_to=chosen.grant_to,
         allow_downtime=chosen.allow_downtime,
-        report=print,
+        report=_say,
     )
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _refuse_what_does_not_go_together(chosen: argparse.Namespace) -> None:
+    if chosen.wait is not None and not chosen.check:
+        raise ConfigurationError("--wait goes with --check")
+    if chosen.check and (chosen.grant_to is not None or chosen.allow_downtime):
+        raise ConfigurationError("--check changes nothing: leave out --grant-to, --allow-downtime")
+
+
+def _wait_seconds(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(text)
+    return value
 
 
 def _pass_over_abandoned_connections(
@@ -101,6 +130,15 @@ def _parser() -> argparse.ArgumentParser:
         "--allow-downtime",
         action="store_true",
         help="take steps that the release running now cannot work with",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="change nothing: status 0 when this release runs on the schema that"
+        " NEOSIAN_POSTGRES_DSN finds, else 1",
+    )
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=_wait_seconds, help="with --check: how long to ask again"
     )
     return parser
 

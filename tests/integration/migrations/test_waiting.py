@@ -1,0 +1,84 @@
+"""`migrate --check`: what it says of a database, and that it waits for the migration to finish."""
+
+import asyncio
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from commonhold.cli import migrate as verb
+from commonhold.migrations import SCHEMA_VERSION, MigrationError, await_schema, migrate
+
+
+async def test_it_waits_until_another_process_has_migrated(empty_database_dsn: str) -> None:
+    said: list[str] = []
+    waiting = asyncio.Event()
+
+    def note(line: str) -> None:
+        said.append(line)
+        waiting.set()
+
+    waiter = asyncio.create_task(await_schema(empty_database_dsn, wait_seconds=30, report=note))
+    await waiting.wait()
+    assert not waiter.done()
+    await migrate(empty_database_dsn)
+    await waiter
+    assert said == [
+        "waiting: schema 'commonhold' holds no Commonhold tables: run `commonhold migrate`",
+        "schema 'commonhold' fits this release",
+    ]
+
+
+async def test_an_older_schema_is_an_obstacle_that_is_named(empty_database_dsn: str) -> None:
+    await migrate(empty_database_dsn)
+    conn = await asyncpg.connect(empty_database_dsn)
+    await conn.execute("UPDATE commonhold.schema_state SET version = version - 1")
+    await conn.close()
+    with pytest.raises(MigrationError, match=f"this release needs {SCHEMA_VERSION}"):
+        await await_schema(empty_database_dsn, report=print)
+
+
+async def test_a_newer_compatible_schema_is_none(empty_database_dsn: str) -> None:
+    await migrate(empty_database_dsn)
+    conn = await asyncpg.connect(empty_database_dsn)
+    await conn.execute("UPDATE commonhold.schema_state SET version = version + 7")
+    await conn.close()
+    await await_schema(empty_database_dsn, report=print)
+
+
+async def test_it_needs_only_what_the_serving_role_has(empty_database_dsn: str) -> None:
+    role = "check_reader"
+    conn = await asyncpg.connect(empty_database_dsn)
+    try:
+        await conn.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'p'")
+        await migrate(empty_database_dsn)
+        await conn.execute(f"SET ROLE {role}")
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await conn.fetch("SELECT version FROM commonhold.schema_state")
+        await conn.execute("RESET ROLE")
+        parts = urlsplit(empty_database_dsn)
+        dsn = parts._replace(netloc=f"{role}:p@{parts.netloc.rpartition('@')[2]}").geturl()
+        with pytest.raises(MigrationError, match="the database refused: permission denied"):
+            await await_schema(dsn, report=print)
+        await migrate(empty_database_dsn, grant_to=role)
+        await await_schema(dsn, report=print)
+    finally:
+        await conn.execute(f"DROP OWNED BY {role}")
+        await conn.execute(f"DROP ROLE {role}")
+        await conn.close()
+
+
+def test_the_verb_changes_nothing_and_says_why(
+    empty_database_dsn: str, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "dsn"
+    file.write_text(empty_database_dsn)
+    environment = {
+        "NEOSIAN_POSTGRES_DSN_FILE": str(file),
+        "COMMONHOLD_MIGRATE_DSN": "postgresql://",
+    }
+    assert verb.main(["--check"], environment) == 1
+    assert "holds no Commonhold tables" in capfd.readouterr().err
+    assert verb.main([], {"NEOSIAN_POSTGRES_DSN": empty_database_dsn}) == 0
+    assert verb.main(["--check"], environment) == 0
