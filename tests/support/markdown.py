@@ -16,7 +16,14 @@ _CELL = re.compile(r"(?<!\\)\|")
 def pages() -> list[Path]:
     """Return every page of the repository."""
     places = (*REPOSITORY.glob("*.md"), *REPOSITORY.glob("services/*/*.md"))
-    return sorted((*places, *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("deploy/**/*.md")))
+    return sorted(
+        (
+            *places,
+            *REPOSITORY.glob("docs/**/*.md"),
+            *REPOSITORY.glob("deploy/**/*.md"),
+            *REPOSITORY.glob("helm/**/*.md"),
+        )
+    )
 
 
 def reference(name: str) -> str:

@@ -1,0 +1,106 @@
+"""Writes and reads through both services and redacts what it wrote: the pod of `helm test`."""
+
+import http.client
+import json
+import os
+import pathlib
+import uuid
+from typing import Any
+
+REVISION = "2026-07-28"
+META = "io.modelcontextprotocol/"
+
+
+def find_token(text: str) -> str:
+    """Return the token of the first client that is held to nothing, else of the first."""
+    if "=" not in text:
+        return text
+    entries = [entry.split("=", 1) for entry in text.split(",")]
+    free = [token for client, token in entries if not {"@", "+"} & set(client)]
+    return free[0] if free else entries[0][1]
+
+
+TOKEN = find_token(pathlib.Path(os.environ["TOKEN_FILE"]).read_text().removesuffix("\n"))
+SCOPE = os.environ["SCOPE"]
+MARK = uuid.uuid4().hex
+
+
+def post(address: str, path: str, body: Any, headers: dict[str, str]) -> bytes:
+    connection = http.client.HTTPConnection(address, timeout=30)
+    connection.request(
+        "POST", path, json.dumps(body), {"Authorization": f"Bearer {TOKEN}", **headers}
+    )
+    response = connection.getresponse()
+    answer = response.read()
+    connection.close()
+    if response.status != http.HTTPStatus.OK:
+        raise SystemExit(f"{address}{path} answered {response.status}: {answer[:500]!r}")
+    return answer
+
+
+def state(route: str, **parameters: Any) -> Any:
+    answer = post(os.environ["STATE"], f"/v1/memory/{route}", parameters, {})
+    return json.loads(answer) if answer else None
+
+
+def tool(**arguments: Any) -> str:
+    meta = {
+        f"{META}protocolVersion": REVISION,
+        f"{META}clientInfo": {"name": "commonhold-helm-test", "version": "0"},
+        f"{META}clientCapabilities": {},
+    }
+    call = {"name": "memory", "arguments": arguments, "_meta": meta}
+    answer = post(
+        os.environ["GATEWAY"],
+        "/mcp",
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+        {
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+            "MCP-Protocol-Version": REVISION,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": "memory",
+        },
+    )
+    events = [line[5:] for line in answer.splitlines() if line.startswith(b"data:")]
+    reply = json.loads(events[-1] if events else answer)
+    if "error" in reply or reply["result"].get("isError"):
+        raise SystemExit(f"the memory tool refused {arguments['command']}: {reply}")
+    return str(reply["result"]["content"][0]["text"])
+
+
+def say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - its log is the result
+
+
+def check(claim: str, *, holds: bool) -> None:
+    if not holds:
+        raise SystemExit(f"FAILED: {claim}")
+    say(f"ok: {claim}")
+
+
+def erase(scope: str, path: str) -> None:
+    state("redact", scope=scope, path=path, actor="helm-test")
+    document = state("read", scope=scope, path=path)["document"]
+    check(f"{scope} {path} is redacted", holds=document["content"] == "" and document["redacted"])
+
+
+if "STATE" in os.environ:
+    path = f"helm-test/{MARK}.md"
+    state("write", scope=SCOPE, path=path, content=MARK, actor="helm-test", expected_version=None)
+    found = state("read", scope=SCOPE, path=path)["document"]
+    check("the state service reads what it wrote", holds=found["content"] == MARK)
+    erase(SCOPE, path)
+
+if "MOUNT" in os.environ:
+    mount, scope = os.environ["MOUNT"].split(" ")
+    path = f"helm-test/{MARK}.md"
+    tool(command="create", path=f"/{mount}/{path}", file_text=MARK)
+    check(
+        "the gateway reads what it wrote",
+        holds=MARK in tool(command="view", path=f"/{mount}/{path}"),
+    )
+    if "STATE" in os.environ:
+        erase(scope, path)
+elif "GATEWAY" in os.environ:
+    say("the gateway has no writable mount for every client: not written through")

@@ -1,0 +1,135 @@
+"""Every values file renders under both helms into objects that Kubernetes would take."""
+
+import copy
+import subprocess
+import time
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from tests.support.chart_readme import README, described_values, renew, walk_values
+from tests.support.helm import (
+    CHART,
+    CI_VALUES,
+    EXAMPLE_VALUES,
+    FULL,
+    MAJORS,
+    MONITORING,
+    helm,
+    render,
+    render_text,
+)
+from tests.support.repository import ROOT, read_toml
+
+VALUES = [*CI_VALUES, *EXAMPLE_VALUES]
+CUSTOM = {"HTTPRoute", "ServiceMonitor", "PodMonitor", "PrometheusRule"}
+KUBERNETES = "1.35"
+CRDS = [f"{MONITORING}/{kind}" for kind in ("ServiceMonitor", "PodMonitor", "PrometheusRule")]
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_what_is_rendered_is_valid(values: Path) -> None:
+    known = [manifest for manifest in render(values).objects if manifest["kind"] not in CUSTOM]
+    assert known
+    for manifest in known:
+        kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
+
+
+def test_a_planted_fault_is_seen() -> None:
+    manifest = copy.deepcopy(render().deployment("state"))
+    manifest["spec"]["template"]["spec"]["containers"][0]["imagePolicy"] = "Always"
+    with pytest.raises(kubernetes_validate.ValidationError, match="imagePolicy"):
+        kubernetes_validate.validate(manifest, KUBERNETES, strict=True)
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_both_helms_render_the_same(values: Path) -> None:
+    three, four = (render(values, major=major).objects for major in MAJORS)
+
+    # They order hooks and kinds differently.
+    def key(manifest: dict[str, object]) -> str:
+        return yaml.safe_dump([manifest["kind"], manifest["metadata"]])
+
+    assert sorted(three, key=key) == sorted(four, key=key)
+
+
+@pytest.mark.parametrize("major", MAJORS)
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_it_lints(values: Path, major: int) -> None:
+    command = [helm(major), "lint", "--strict", str(CHART), "--values", str(values)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_renders_in_under_a_second() -> None:
+    best = 60.0
+    for attempt in range(3):
+        started = time.perf_counter()
+        render_text(FULL, release=f"timed-{attempt}")
+        best = min(best, time.perf_counter() - started)
+    assert best < 1.0
+
+
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_no_object_says_a_name_twice_or_a_namespace_other_than_its_own(values: Path) -> None:
+    objects = render(values).objects
+    names = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in objects]
+    assert len(names) == len(set(names))
+    spaces = {manifest["metadata"].get("namespace", "space") for manifest in objects}
+    assert spaces == {"space"}
+
+
+@pytest.mark.parametrize(
+    "release", ["here", "a-release-with-the-longest-name-that-helm-takes-now53"]
+)
+def test_names_fit_and_begin_with_the_release(release: str) -> None:
+    names = [m["metadata"]["name"] for m in render(release=release).objects]
+    assert [name for name in names if len(name) > 63 or not name.startswith(release[:30])] == []
+
+
+def test_no_secret_is_made() -> None:
+    for values in VALUES:
+        assert render(values, arguments=("--api-versions", CRDS[0])).kind("Secret") == {}
+
+
+def test_the_selectors_are_those_of_every_release() -> None:
+    # A Deployment's selector cannot be changed: a change here is an upgrade that fails.
+    for component in ("state", "gateway", "maintenance"):
+        assert render(FULL).deployment(component)["spec"]["selector"]["matchLabels"] == {
+            "app.kubernetes.io/name": "commonhold",
+            "app.kubernetes.io/instance": "here",
+            "app.kubernetes.io/component": component,
+        }
+
+
+def test_the_readme_has_the_values_as_they_are() -> None:
+    text = README.read_text()
+    assert renew(text) == text, "run `make chart-readme`"
+
+
+def test_every_value_is_described() -> None:
+    described = {path for path, _value, _meaning in described_values()}
+    # What the gateway and the worker share with the state service is described there.
+    described |= {
+        path.replace("state.", f"{other}.", 1)
+        for path in described
+        for other in ("gateway", "maintenance")
+        if path.startswith("state.")
+    }
+    paths = [path for path, _line, _value in walk_values((CHART / "values.yaml").read_text())]
+    leaves = [path for path in paths if not any(other.startswith(f"{path}.") for other in paths)]
+    assert [path for path in leaves if not _is_within(path, described)] == []
+
+
+def _is_within(path: str, described: set[str]) -> bool:
+    parts = path.split(".")
+    above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return bool(above & described) or any(known.startswith(f"{path}.") for known in described)
+
+
+def test_the_versions_are_those_of_the_services() -> None:
+    version = read_toml(ROOT / "services/core/pyproject.toml")["project"]["version"]
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (version, version)
