@@ -33,7 +33,7 @@ class ActingModel:
         spend: Spend | None = None,
     ) -> None:
         self._answer = answer
-        self._meanwhile = meanwhile
+        self.meanwhile = meanwhile
         self._spend = spend
         self.sent: list[str] = []
         self.instructions: list[str] = []
@@ -48,7 +48,7 @@ class ActingModel:
     ) -> Metered[Schema]:
         self.sent.append(text)
         self.instructions.append(system_prompt or "")
-        await self._meanwhile()
+        await self.meanwhile()
         if isinstance(self._answer, Exception):
             raise self._answer
         content = self._answer if isinstance(self._answer, str) else self._answer(text)
