@@ -4,14 +4,17 @@ Everything a verb is told is checked before a store is opened.
 """
 
 import asyncio
+import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
+from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.cli.errors import UsageError
 from commonhold.cli.memory_mounts import choose_mounts
 from commonhold.cli.outcomes import answer
@@ -38,6 +41,7 @@ from commonhold.usecases.upkeep.result_json import (
 )
 
 _FAILED = 1
+_MODEL_PACKAGES = frozenset({"aiohttp", "pydantic", "yarl"})
 _ONE_SELECTOR = "give exactly one of --all, --through N or --turns N[,N...]"
 
 Actor = Annotated[str, Parameter(help="the name on every change: KIND:ID[/...]")]
@@ -48,6 +52,8 @@ Held = Annotated[
     tuple[str, ...] | None,
     Parameter(negative="", help="a prefix that a legal hold keeps (repeatable)"),
 ]
+
+Pass: TypeAlias = Callable[[PostgresStore, Garden], Coroutine[None, None, PassReport]]
 
 DEFAULT_ACTOR = "cli:local"
 
@@ -61,6 +67,9 @@ def maintain_mounts(
     scope: Annotated[
         str | None, Parameter(help="one scope, at /memories [default: NEOSIAN_SCOPE]")
     ] = None,
+    model: Annotated[
+        str | None, Parameter(help="ask this model too; COMMONHOLD_MODEL_URL is its server")
+    ] = None,
     min_age_days: Annotated[
         int, Parameter(help="leave alone what changed in so many days")
     ] = DEFAULT_MIN_AGE_DAYS,
@@ -69,7 +78,7 @@ def maintain_mounts(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> int:
-    """Delete empty documents and byte-identical copies."""
+    """Delete empty documents and byte-identical copies, and let a model merge and mend."""
     if min_age_days < 0:
         raise UsageError("--min-age-days must not be negative")
     garden = Garden(
@@ -79,8 +88,11 @@ def maintain_mounts(
         dry_run=dry_run,
     )
     settings = read_store_settings(os.environ, schema=schema)
-    report = asyncio.run(_maintain(settings, garden))
+    run = _maintain if model is None else _maintenance_with(model)
+    report = asyncio.run(_run_pass(settings, garden, run))
     answer(pass_object(report), _pass_lines(report), as_json=as_json)
+    if report.degraded is not None:
+        _complain(f"{report.degraded}; what is listed was done")
     for failure in report.failed:
         _complain(f"{failure.path} failed: {failure.reason}; what is listed was done")
     return 0 if report.is_whole else _FAILED
@@ -149,9 +161,25 @@ def prune_conversations(
     answer(prune_object(report), _prune_lines(report), as_json=as_json)
 
 
-async def _maintain(settings: StoreSettings, garden: Garden) -> PassReport:
+async def _run_pass(settings: StoreSettings, garden: Garden, run: Pass) -> PassReport:
     async with open_store(settings) as store:
-        return await maintain(store, garden, clock=SystemClock())
+        return await run(store, garden)
+
+
+async def _maintain(store: PostgresStore, garden: Garden) -> PassReport:
+    return await maintain(store, garden, clock=SystemClock())
+
+
+def _maintenance_with(model: str) -> Pass:
+    """A pass that asks the model; UsageError where its packages are not installed."""
+    try:
+        models = importlib.import_module("commonhold.cli.models")
+    except ModuleNotFoundError as error:
+        if error.name not in _MODEL_PACKAGES:
+            raise
+        raise UsageError("--model needs: pip install 'commonhold[models]'") from None
+    provider = models.choose_provider(os.environ, name=model)
+    return partial(models.maintain_with, provider)
 
 
 async def _redact(
@@ -189,6 +217,11 @@ def _pass_lines(report: PassReport) -> Iterator[str]:
     yield from map(str, report.writes)
     if not report.writes:
         yield "nothing to do"
+    if report.usage is not None:
+        tokens = report.usage["total_tokens"]
+        cost = report.cost_micro_usd
+        price = "" if cost is None else f", ${cost / 1_000_000:.6f}"
+        yield f"model pass: {report.model or 'failed'}, {tokens} tokens{price}"
 
 
 def _erasure_lines(erasure: ConversationErasure) -> Iterator[str]:
