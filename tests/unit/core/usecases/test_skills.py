@@ -63,6 +63,7 @@ def test_a_skill_is_yaml_between_dashes_and_a_body(content: str, body: str) -> N
         ("---\ndescription: !!bool perhaps\n---", BAD),
         ("---\ndescription: !!timestamp later\n---", BAD),
         ("---\n" + "[" * 5000 + "\n---", BAD),
+        ("---\ndescription: &d text\nname: *d\n---", BAD),
         (f"---\ndescription: {'x' * MOST_FRONTMATTER_CHARACTERS}\n---", BAD),
         (
             "---\nname: release\n---",
@@ -80,6 +81,14 @@ def test_what_is_no_skill_says_why(content: str, error: str) -> None:
     with pytest.raises(SkillFileError) as refusal:
         parse_skill(content, name="release", where=WHERE)
     assert str(refusal.value) == error
+
+
+def test_a_short_frontmatter_never_stands_for_a_long_one() -> None:
+    levels = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 12)]
+    fields = ["description: d", "l0: &l0 [x, x, x, x, x, x, x, x, x]", *levels, "name: *l11"]
+    with pytest.raises(SkillFileError) as refusal:
+        parse_skill("\n".join(["---", *fields, "---"]), name="release", where=WHERE)
+    assert str(refusal.value) == BAD
 
 
 async def test_skills_are_listed_by_mount_and_path_and_the_built_in_ones_last(

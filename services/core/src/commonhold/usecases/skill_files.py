@@ -21,7 +21,16 @@ _MALFORMED = (
     RecursionError,
 )
 # A parse is slow and holds the event loop; no honest frontmatter comes near this.
-MOST_FRONTMATTER_CHARACTERS = 65_536
+MOST_FRONTMATTER_CHARACTERS = 8192
+
+
+class _Loader(yaml.SafeLoader):
+    """Without aliases, by which a short text stands for a value that no process holds."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
 
 
 class SkillFile(msgspec.Struct, frozen=True):
@@ -68,6 +77,6 @@ def _load(text: str) -> Any:
     if len(text) > MOST_FRONTMATTER_CHARACTERS:
         return None
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, _Loader)  # noqa: S506 - a safe loader, which refuses more
     except _MALFORMED:
         return None
