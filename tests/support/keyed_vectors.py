@@ -5,8 +5,13 @@ from typing import Any
 
 from commonhold.contract import IdempotencyKey
 from commonhold.usecases.envelopes import ToolResult
+from commonhold.usecases.history.contexts import HistoryContext
+from commonhold.usecases.history.continuations import continue_session
+from commonhold.usecases.history.handoffs import handoff
 from commonhold.usecases.keyed_calls import call_key
-from commonhold.usecases.keyed_commands import dispatch_once
+from commonhold.usecases.keyed_commands import dispatch_once, run_once
+from tests.support.conversations import tell
+from tests.support.history_callers import SCOPE, Reader, data, record_session, refusal
 from tests.support.memory_callers import PROJECT, USER, Caller
 
 KEY = IdempotencyKey("client:ana", "call-1")
@@ -103,6 +108,33 @@ class KeyedVectors:
         document = await store.read("user:ana", "p")
         assert (document.content, document.redacted, document.version) == ("", True, 1)
 
+    async def test_a_repeated_pick_up_shows_neither_an_erased_note_nor_a_later_one(
+        self, store: Any
+    ) -> None:
+        await tell(store, "chat-1", "first")
+        await record_session(store, "chat-1")
+        ana = Reader(store)
+        await ana.hand_off("the first note")
+        first = data(await continue_once(ana))
+        assert "the first note" in first
+        assert data(await continue_once(ana)) == first
+        await ana.hand_off("a later note")
+        assert data(await continue_once(ana)) == first
+        await store.redact(SCOPE, path="handoff")
+        await ana.hand_off("a note after the erasure")
+        error, hint = refusal(await continue_once(ana))
+        assert error == "The handoff note of this call is redacted; its content was cleared"
+        assert hint is not None
+        assert "a note after the erasure" in data(await ana.go_on())
+
+    async def test_a_key_of_something_erased_records_no_note(self, store: Any) -> None:
+        ana = Reader(store)
+        await once(Caller(store, PROJECT), "create", path="/project/p", content="secret")
+        await store.redact(SCOPE, path="p")
+        for name, run in (("handoff", hand_off_once), ("continue_session", continue_once)):
+            assert refusal(await run(ana)) == (REUSED, None), name
+        assert await store.read(SCOPE, "handoff") is None
+
     async def test_calls_at_the_same_moment_happen_once(self, store: Any) -> None:
         ana = Caller(store, USER)
         await ana.succeed("create", path="/user/p", content="one two")
@@ -134,3 +166,14 @@ async def once(
     caller: Caller, command: str, *, key: IdempotencyKey = KEY, **arguments: Any
 ) -> ToolResult:
     return await dispatch_once(caller.context, command, arguments, key=key)
+
+
+async def continue_once(reader: Reader) -> ToolResult:
+    return await run_once(reader.context, "continue_session", {}, key=KEY, run=continue_session)
+
+
+async def hand_off_once(reader: Reader) -> ToolResult:
+    async def run(context: HistoryContext) -> ToolResult:
+        return await handoff(context, note="a note")
+
+    return await run_once(reader.context, "handoff", {"note": "a note"}, key=KEY, run=run)

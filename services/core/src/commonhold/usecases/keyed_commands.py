@@ -18,6 +18,7 @@ from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.dispatcher import COMMANDS, TOOL, dispatch
 from commonhold.usecases.envelopes import ToolResult, fail, succeed
 from commonhold.usecases.failures import answer_failure
+from commonhold.usecases.handoff_notes import HANDOFF_PATH
 from commonhold.usecases.history.contexts import HistoryContext
 from commonhold.usecases.keyed_calls import (
     NO_KEYS,
@@ -79,6 +80,9 @@ async def _run_once(
 ) -> ToolResult:
     earlier = await recall_step(store, call, 1)
     wrote = None if earlier is None else earlier.answer
+    if isinstance(wrote, MemoryDocument) and wrote.path != HANDOFF_PATH:
+        # Only after an erasure, when the key matches any request.
+        raise ValueError(KEY_REUSED)
     return await run(
         msgspec.structs.replace(
             context,

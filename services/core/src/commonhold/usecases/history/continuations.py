@@ -55,7 +55,13 @@ def _earlier_delivery(context: HistoryContext) -> Delivery | None:
     if context.earlier_pick_up is None:
         return None
     delivery = delivery_of(context.earlier_pick_up)
-    if delivery is not None and delivery.conversation is not None:
+    if delivery is None:
+        # Any other note is a later one, which this call has not marked and must not show.
+        raise CommandError(
+            "The handoff note of this call is redacted; its content was cleared",
+            hint="Call again without the key, or with another, to continue what is there now.",
+        )
+    if delivery.conversation is not None:
         require_reach(context, delivery.conversation)
     return delivery
 
