@@ -54,13 +54,26 @@ class TestCredential:
 
 class TestReach:
     @pytest.mark.parametrize("method", METHODS)
-    async def test_a_client_without_a_reach_is_403_on_every_method(self, method: str) -> None:
-        tokens = "client:ana=one,client:held@user:ana=two"
+    @pytest.mark.parametrize(
+        ("token", "why"),
+        [
+            ("two", "the surface serves the operator's mounts, which no prefix can fence"),
+            ("three", "nothing is mounted for it here"),
+        ],
+    )
+    async def test_a_client_without_a_reach_is_403_on_every_method(
+        self, method: str, token: str, why: str
+    ) -> None:
+        tokens = "client:ana=one,client:held@user:ana=two,client:free=three"
         reaches = {"client:ana": reach_of()}
         async with running_gateway(InMemoryStore(), tokens=tokens, reaches=reaches) as gateway:
-            answer = await gateway.ask(method, "/mcp", token="two")
+            answer = await gateway.ask(method, "/mcp", token=token)
             assert answer.status == 403
-            assert json.loads(answer.text)["error"]["code"] == "forbidden"
+            assert json.loads(answer.text)["error"] == {
+                "code": "forbidden",
+                "message": f"this token's allowance does not reach /mcp — {why}",
+                "details": {},
+            }
             assert answer.header("content-type") == "application/json"
 
     async def test_without_mounts_for_anybody_the_path_is_404(self) -> None:

@@ -19,6 +19,7 @@ from commonhold_gateway.bodies import FULL, NO_ROOM, TOO_SLOW, GuardedBody, Reje
 from commonhold_gateway.hosts import AllowedNames
 from commonhold_gateway.identities import Authenticator, Identity
 from commonhold_gateway.replies import (
+    CONSTRAINED,
     GET_ONLY,
     HEALTHY,
     MOVED,
@@ -145,7 +146,7 @@ class Gates:
 
     def _require_reach(self, identity: Identity, exchange: "Exchange") -> None:
         if identity.reach is None:
-            raise RejectedError(NO_MOUNTS)
+            raise RejectedError(CONSTRAINED if identity.is_constrained else NO_MOUNTS)
         refused = self._allowed.refusal(
             host=exchange.headers.get("host", ""), origin=exchange.headers.get("origin")
         )

@@ -31,10 +31,15 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """The owner of a credential. Without a reach nothing is mounted for it here."""
+    """The owner of a credential. Without a reach nothing is mounted for it here.
+
+    `is_constrained` says that its token is held to prefixes, so that default mounts never
+    come into question.
+    """
 
     client: str
     reach: Reach | None
+    is_constrained: bool = False
 
     @property
     def actor(self) -> str:
@@ -60,7 +65,11 @@ class TokenDoor:
     def __init__(self, tokens: TokenTable, *, reaches: Mapping[str, Reach]) -> None:
         self._tokens = tokens
         self._identities = {
-            client: Identity(client=client.actor, reach=reaches.get(client.actor))
+            client: Identity(
+                client=client.actor,
+                reach=reaches.get(client.actor),
+                is_constrained=client.is_constrained,
+            )
             for client in tokens.clients
         }
 

@@ -73,3 +73,6 @@ SERVER_ERROR = plain(500, "Internal Server Error")
 UNAVAILABLE = plain(503, "Service Unavailable", headers={"retry-after": "1"})
 MOVED = Reply(307, b"", headers={"location": "/mcp"})
 NO_MOUNTS = forbidden("/mcp \N{EM DASH} nothing is mounted for it here")
+CONSTRAINED = forbidden(
+    "/mcp \N{EM DASH} the surface serves the operator's mounts, which no prefix can fence"
+)
