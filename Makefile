@@ -148,7 +148,7 @@ fmt: $(STAMP) ## Format the code and mend what ruff can
 	@$(BIN)/ruff format $(CODE)
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-  --no-emit-index-url --no-header --no-emit-package commonhold --no-emit-package commonhold-gateway --no-emit-package commonhold-state
+  --no-emit-index-url --no-header --no-emit-package commonhold --no-emit-package commonhold-gateway --no-emit-package commonhold-maintenance --no-emit-package commonhold-state
 
 .PHONY: lock
 lock: $(BIN)/uv ## Resolve the lock anew (UPGRADE=1 takes the newest versions)

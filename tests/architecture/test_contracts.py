@@ -17,6 +17,7 @@ CONTRACTS = {
 
 CORE = "services/core/src/commonhold"
 GATEWAY = "services/gateway/src/commonhold_gateway"
+MAINTENANCE = "services/maintenance/src/commonhold_maintenance"
 STATE = "services/state/src/commonhold_state"
 
 PLANTS = [
@@ -28,10 +29,13 @@ PLANTS = [
     ("core-layers", f"{CORE}/a_package_without_a_place/planted.py", "commonhold.contract"),
     ("services-on-core", f"{CORE}/contract/planted.py", "commonhold_state"),
     ("services-on-core", f"{GATEWAY}/planted.py", "commonhold_state"),
+    ("services-on-core", f"{MAINTENANCE}/planted.py", "commonhold_gateway"),
     ("services-on-core", f"{STATE}/planted.py", "commonhold_gateway"),
     ("edges-name-no-adapter", f"{GATEWAY}/tools/planted.py", "commonhold.adapters.in_memory"),
+    ("edges-name-no-adapter", f"{MAINTENANCE}/planted.py", "commonhold.adapters.in_memory"),
     ("edges-name-no-adapter", f"{STATE}/handlers/planted.py", "commonhold.adapters.in_memory"),
     ("no-kit-at-run-time", f"{GATEWAY}/planted.py", "commonhold.conformance"),
+    ("no-kit-at-run-time", f"{MAINTENANCE}/planted.py", "commonhold.conformance"),
     ("no-kit-at-run-time", f"{STATE}/planted.py", "commonhold.conformance"),
 ]
 

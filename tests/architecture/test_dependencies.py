@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.repository import ROOT, imports_by_module
 
-FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_state"}
+FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_maintenance", "commonhold_state"}
 
 HOMES = {
     "aiohttp": (
@@ -17,10 +17,12 @@ HOMES = {
         "commonhold_state",
     ),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
+    "croniter": ("commonhold_maintenance.schedules",),
     "cyclopts": ("commonhold.cli.shell", "commonhold.cli.upkeep"),
     "jwt": ("commonhold_gateway.oauth.keys", "commonhold_gateway.oauth.tokens"),
     "mcp": ("commonhold_gateway.surface",),
-    "msgspec": ("commonhold", "commonhold_gateway", "commonhold_state"),
+    "msgspec": ("commonhold", "commonhold_gateway", "commonhold_maintenance", "commonhold_state"),
+    "pgqueuer": ("commonhold_maintenance.queues",),
     "prometheus_client": ("commonhold.ops",),
     "pydantic": (
         "commonhold.adapters.openai.schemas",
@@ -39,11 +41,16 @@ HOMES = {
         "commonhold.ops",
         "commonhold.usecases",
         "commonhold_gateway",
+        "commonhold_maintenance",
         "commonhold_state",
     ),
     "typing_extensions": ("commonhold_gateway.tools.arguments",),
     "uvicorn": ("commonhold_gateway.listening",),
-    "uvloop": ("commonhold_gateway.__main__", "commonhold_state.__main__"),
+    "uvloop": (
+        "commonhold_gateway.__main__",
+        "commonhold_maintenance.__main__",
+        "commonhold_state.__main__",
+    ),
     "yaml": ("commonhold.usecases.skill_files",),
     "yarl": ("commonhold.adapters.openai.providers",),
 }

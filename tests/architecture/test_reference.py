@@ -124,10 +124,10 @@ def _declared_tables(sql: str) -> Any:
 
 def _column(line: str) -> tuple[str, tuple[str, str, str]] | None:
     line = line.strip().rstrip(",")
-    found = re.match(r"(\w+) (\w+(?: \[\])?)", line)
+    found = re.match(r"(\w+) (?:commonhold\.)?(\w+(?: \[\])?)", line)
     if found is None or found[1] in {"CONSTRAINT", "CHECK"}:
         return None
-    default = re.search(r"DEFAULT (\S+)", line)
+    default = re.search(r"(?<!BY )DEFAULT (\S+)", line)
     # An identity column is never null, whether or not it says so.
     is_null = "yes" if not re.search("NOT NULL|IDENTITY", line) else "no"
     return found[1], (found[2].replace(" ", ""), is_null, default[1] if default else "")

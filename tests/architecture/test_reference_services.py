@@ -1,6 +1,7 @@
 """The reference repeats facts of the services; each is compared with its source."""
 
 import re
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -8,12 +9,16 @@ from prometheus_client import CollectorRegistry
 
 from commonhold.adapters.openai import ModelSettings
 from commonhold.cli.migrate import MigrateSettings
+from commonhold.contract.gardens import Backlog
 from commonhold.ops.metrics import OUTCOMES, Metrics, PoolGauges
 from commonhold.ops.settings import KNOWN_NAMES, settings_of
 from commonhold_gateway.app import TOOL_LABELS
 from commonhold_gateway.calls import OUTCOMES as TOOL_OUTCOMES
 from commonhold_gateway.oauth.refusals import OUTCOMES as TOKEN_OUTCOMES
 from commonhold_gateway.settings import GatewaySettings
+from commonhold_maintenance.app import SKIPS
+from commonhold_maintenance.settings import MaintenanceSettings
+from commonhold_maintenance.tasks import ACTIONS
 from commonhold_state.gates import REJECTIONS
 from commonhold_state.routes import LABELS, ROUTES
 from commonhold_state.settings import StateSettings
@@ -22,6 +27,7 @@ from tests.support.markdown import REPOSITORY, literals, reference, section, tab
 from tests.support.oauth_doors import Door, entry
 
 STATE_README = REPOSITORY / "services/state/README.md"
+MAINTENANCE_README = REPOSITORY / "services/maintenance/README.md"
 GATEWAY_README = REPOSITORY / "services/gateway/README.md"
 PARAMETER = re.compile(r"(\w+)(?: (?:str|int|list of \w+))?([!?])")
 OWN_SETTING = re.compile(r"COMMONHOLD_\w+")
@@ -37,6 +43,8 @@ class TestSettings:
             (section(reference("settings.md"), "3. MCP gateway"), GatewaySettings),
             (section(GATEWAY_README.read_text(), "Settings"), GatewaySettings),
             (section(reference("settings.md"), "4. Model"), ModelSettings),
+            (section(reference("settings.md"), "5. Maintenance worker"), MaintenanceSettings),
+            (section(MAINTENANCE_README.read_text(), "Settings"), MaintenanceSettings),
         ],
         ids=[
             "settings.md, 1",
@@ -44,6 +52,8 @@ class TestSettings:
             "settings.md, 3",
             "gateway/README.md",
             "settings.md, 4",
+            "settings.md, 5",
+            "maintenance/README.md",
         ],
     )
     def test_a_table_says_what_the_record_says(
@@ -100,6 +110,8 @@ class TestMetrics:
             ("outcome", OUTCOMES),
             ("tool", TOOL_LABELS),
             ("outcome of `commonhold_tool_calls_total`", TOOL_OUTCOMES),
+            ("kind", ACTIONS),
+            ("reason of `commonhold_upkeep_skips_total`", SKIPS),
             ("outcome of `commonhold_oauth_tokens_total`", TOKEN_OUTCOMES),
         ],
     )
@@ -119,6 +131,8 @@ def _registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     http.answered("/health", 200, started=0.0)
     metrics.operations(["read"])
     metrics.tools(TOOL_LABELS, outcomes=TOOL_OUTCOMES)
+    upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
+    upkeep.seen({"home": datetime(2026, 1, 1, tzinfo=UTC)}, Backlog())
     Door(entry("https://id.example.org")).door.report_to(metrics)
     return dict(_families(metrics.registry))
 
@@ -136,6 +150,8 @@ def _families(registry: CollectorRegistry) -> list[tuple[str, tuple[str, tuple[s
 def _in_order(labels: set[str]) -> list[str]:
     order = [
         "service",
+        "garden",
+        "kind",
         "issuer",
         "tool",
         "operation",

@@ -22,7 +22,7 @@ NUMERIC_USER = "10001"
 def test_it_is_healthy_within_a_minute(stack: Stack) -> None:
     services = [json.loads(line) for line in stack.compose("ps", "--format", "json").splitlines()]
     health = {service["Service"]: service["Health"] for service in services}
-    names = ("postgres", "state", "gateway", "gateway-b", "balancer", "prometheus")
+    names = ("postgres", "state", "gateway", "gateway-b", "maintenance", "balancer", "prometheus")
     assert health == dict.fromkeys(names, "healthy")
     assert stack.start_seconds < START_SECONDS
 
@@ -35,7 +35,7 @@ def test_it_publishes_on_loopback_alone(stack: Stack) -> None:
     assert {port["host_ip"] for port in published} == {"127.0.0.1"}
 
 
-@pytest.mark.parametrize("service", ["state", "gateway"])
+@pytest.mark.parametrize("service", ["state", "gateway", "maintenance"])
 def test_a_service_runs_as_nobody_who_could_write_to_its_image(stack: Stack, service: str) -> None:
     probe = "import os; print(os.getuid()); open('/venv/planted', 'w')"
     with pytest.raises(subprocess.CalledProcessError) as refused:
@@ -52,7 +52,7 @@ def test_the_service_cannot_change_the_schema(stack: Stack) -> None:
     assert "must be owner of table documents" in refused.value.stderr
 
 
-@pytest.mark.parametrize("service", ["state", "gateway"])
+@pytest.mark.parametrize("service", ["state", "gateway", "maintenance"])
 async def test_prometheus_scrapes_the_service(stack: Stack, service: str) -> None:
     query = {"query": f'up{{job="commonhold-{service}"}}'}
     async with aiohttp.ClientSession() as client, asyncio.timeout(30):

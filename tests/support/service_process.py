@@ -93,17 +93,19 @@ async def service_process(
     variables: str,
     settings: Mapping[str, str] | None = None,
     arguments: tuple[str, ...] = (),
+    serves: bool = True,
 ) -> AsyncIterator[ServiceProcess]:
     """Start a service on free ports; it is killed when the block ends.
 
-    `variables` begins the names of the two that say where it listens.
+    `variables` begins the names of the two that say where it listens, or of the one when it
+    serves nothing beside its operations.
     """
     port, ops_port = free_port(), free_port()
     environment = {
         "PATH": os.environ["PATH"],
         "NEOSIAN_POSTGRES_DSN": dsn,
         "NEOSIAN_SERVE_TOKEN": TOKEN,
-        f"{variables}_LISTEN": f"127.0.0.1:{port}",
+        **({f"{variables}_LISTEN": f"127.0.0.1:{port}"} if serves else {}),
         f"{variables}_OPS_LISTEN": f"127.0.0.1:{ops_port}",
         **(settings or {}),
     }

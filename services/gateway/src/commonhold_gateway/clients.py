@@ -13,11 +13,11 @@ import msgspec
 
 from commonhold.contract.errors import ConfigurationError, ConversationIdInvalidError
 from commonhold.contract.ids import check_conversation_id
+from commonhold.ops.file_mistakes import Place, SettingsFileError, line_of, located, mistakes_at
 from commonhold.ops.tokens import Client
+from commonhold.usecases.mount_entries import MountEntry, mount_of
 from commonhold.usecases.mounts import Mount, MountTable
 from commonhold_gateway.identities import Reach, Variant
-from commonhold_gateway.mistakes import ClientsFileError, Place, line_of, located, mistakes_at
-from commonhold_gateway.mount_entries import MountEntry, mount_of
 from commonhold_gateway.oauth.issuers import SECTION as ISSUERS
 from commonhold_gateway.oauth.issuers import Issuer, parse_issuers
 
@@ -55,7 +55,7 @@ def read_clients(
         return parse_clients(tomllib.loads(text), tokens=tokens, resource=resource)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{VARIABLE}: {path}: {error}") from None
-    except ClientsFileError as error:
+    except SettingsFileError as error:
         line = line_of(text, error.place)
         raise ConfigurationError(f"{VARIABLE}: {path}, line {line}: {error.reason}") from None
 
@@ -63,10 +63,10 @@ def read_clients(
 def parse_clients(
     document: Mapping[str, Any], *, tokens: Iterable[Client], resource: str | None = None
 ) -> ClientsFile:
-    """As `read_clients`, from a decoded document; raises ClientsFileError."""
+    """As `read_clients`, from a decoded document; raises SettingsFileError."""
     for name in document:
         if name not in {SECTION, ISSUERS}:
-            raise ClientsFileError(f"unknown section {name!r}", place=(name,))
+            raise SettingsFileError(f"unknown section {name!r}", place=(name,))
     clients = tuple(tokens)
     issuers: tuple[Issuer, ...] = ()
     if ISSUERS in document:
@@ -78,7 +78,7 @@ def parse_clients(
 
 def _reaches(section: Any, *, tokens: Sequence[Client]) -> Mapping[str, Reach]:
     if not isinstance(section, Mapping) or not section:
-        raise ClientsFileError('no client is named: [clients."client:name"]', place=(SECTION,))
+        raise SettingsFileError('no client is named: [clients."client:name"]', place=(SECTION,))
     return {
         name: _reach(
             entry,
@@ -92,7 +92,7 @@ def _reaches(section: Any, *, tokens: Sequence[Client]) -> Mapping[str, Reach]:
 def _reach(entry: Any, *, holders: Sequence[Client], place: Place) -> Reach:
     """The reach of one entry; each of its tokens, old ones included, has to allow it."""
     if not holders:
-        raise ClientsFileError(f"no token speaks for {place[-1]!r}", place=place)
+        raise SettingsFileError(f"no token speaks for {place[-1]!r}", place=place)
     try:
         decoded = msgspec.convert(entry, ClientEntry)
     except msgspec.ValidationError as error:
@@ -121,7 +121,7 @@ def _mounts(entry: ClientEntry, *, place: Place) -> MountTable:
 def _require_allowed(reach: Reach, *, client: Client, place: Place) -> None:
     for number, mount in enumerate(reach.mounts.mounts):
         if not client.reaches_scope(mount.scope):
-            raise ClientsFileError(
+            raise SettingsFileError(
                 f"the token's allowance does not reach scope {mount.scope!r}",
                 place=(*place, "mounts", number, "scope"),
             )
@@ -130,10 +130,10 @@ def _require_allowed(reach: Reach, *, client: Client, place: Place) -> None:
         try:
             check_conversation_id(prefix)
         except ConversationIdInvalidError as error:
-            raise ClientsFileError(
+            raise SettingsFileError(
                 f"{prefix!r} begins no conversation id: {error.reason}", place=here
             ) from None
         if not client.reaches_conversation(prefix):
-            raise ClientsFileError(
+            raise SettingsFileError(
                 f"the token's allowance does not reach conversations {prefix!r}", place=here
             )

@@ -11,7 +11,7 @@ from commonhold.migrations.timeouts import session_settings
 _TABLES = (
     "documents, document_versions, document_redactions,"
     " conversations, turns, projections, turn_redactions, idempotency, claims,"
-    " cache_values, cache_series"
+    " cache_values, cache_series, jobs, job_log, garden_runs"
 )
 
 
@@ -28,6 +28,8 @@ async def grant_serving_role(
     for statement in (
         f'GRANT USAGE ON SCHEMA "{schema}" TO {quoted}',
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {quoted}",
+        # The job library draws its numbers itself.
+        f"GRANT USAGE ON SEQUENCE commonhold.jobs_id_seq TO {quoted}",
         f"GRANT SELECT ON commonhold.schema_state, commonhold.schema_migrations TO {quoted}",
     ):
         await conn.execute(in_schema(statement, schema))

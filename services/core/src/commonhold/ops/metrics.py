@@ -8,6 +8,7 @@ library's own counters take a lock each time.
 
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 from time import perf_counter
 from typing import Protocol, TypeVar
@@ -23,8 +24,10 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from commonhold.contract.errors import CommonholdError, StoreUnavailableError
+from commonhold.contract.gardens import Backlog
 
 DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+PASS_BUCKETS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
 CONFLICT_REASONS = (
     "version_mismatch",
     "document_absent",
@@ -58,18 +61,19 @@ class PoolGauges(Protocol):
 class Durations:
     """A histogram of seconds: one count a bucket, and their sum."""
 
-    __slots__ = ("_counts", "_sum")
+    __slots__ = ("_bounds", "_counts", "_sum")
 
-    def __init__(self) -> None:
-        self._counts = [0] * (len(DURATION_BUCKETS) + 1)
+    def __init__(self, bounds: Sequence[float] = DURATION_BUCKETS) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
         self._sum = 0.0
 
     def observe(self, seconds: float) -> None:
-        self._counts[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        self._counts[bisect_left(self._bounds, seconds)] += 1
         self._sum += seconds
 
     def add_to(self, family: HistogramMetricFamily, labels: Sequence[str]) -> None:
-        bounds = [*map(str, DURATION_BUCKETS), "+Inf"]
+        bounds = [*map(str, self._bounds), "+Inf"]
         buckets = list(zip(bounds, accumulate(self._counts), strict=True))
         family.add_metric(labels, buckets=buckets, sum_value=self._sum)
 
@@ -148,6 +152,11 @@ class Metrics:
             yield family
 
         self._collect(families)
+
+    def upkeep(self, *, actions: Iterable[str], skips: Iterable[str]) -> "UpkeepMetrics":
+        upkeep = UpkeepMetrics(actions=actions, skips=skips)
+        self._collect(upkeep.families)
+        return upkeep
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
@@ -254,6 +263,77 @@ class ToolMetrics:
         for tool, histogram in self._durations.items():
             histogram.add_to(durations, [tool])
         yield durations
+
+
+class UpkeepMetrics:
+    """What a worker did; actions and skips are closed sets, and gardens those of its file."""
+
+    def __init__(self, *, actions: Iterable[str], skips: Iterable[str]) -> None:
+        self._actions = dict.fromkeys(actions, 0)
+        self._skips = dict.fromkeys(skips, 0)
+        self._durations = Durations(PASS_BUCKETS)
+        self._spent_micro_usd = 0
+        self._succeeded: Mapping[str, datetime | None] = {}
+        self._backlog = Backlog()
+
+    def passed(self, seconds: float) -> None:
+        self._durations.observe(seconds)
+
+    def acted(self, counts: Mapping[str, int]) -> None:
+        for kind, count in counts.items():
+            self._actions[kind] += count
+
+    def skipped(self, counts: Mapping[str, int]) -> None:
+        for reason, count in counts.items():
+            self._skips[reason] += count
+
+    def spent(self, micro_usd: int) -> None:
+        self._spent_micro_usd += micro_usd
+
+    def seen(self, succeeded: Mapping[str, datetime | None], backlog: Backlog) -> None:
+        """What the last look at the database showed, of all workers together."""
+        self._succeeded = succeeded
+        self._backlog = backlog
+
+    def families(self) -> Iterator[Metric]:
+        yield _counted("commonhold_upkeep_actions_total", "Changes made.", "kind", self._actions)
+        yield _counted(
+            "commonhold_upkeep_skips_total", "Changes not made, by reason.", "reason", self._skips
+        )
+        success = GaugeMetricFamily(
+            "commonhold_upkeep_last_success_timestamp_seconds",
+            "When a pass last did all it was there for, by any worker.",
+            labels=["garden"],
+        )
+        for garden, moment in self._succeeded.items():
+            if moment is not None:
+                success.add_metric([garden], moment.timestamp())
+        yield success
+        durations = HistogramMetricFamily(
+            "commonhold_upkeep_pass_duration_seconds", "Passes, however they ended."
+        )
+        self._durations.add_to(durations, [])
+        yield durations
+        yield GaugeMetricFamily(
+            "commonhold_job_queue_depth", "Jobs that wait or run.", value=self._backlog.depth
+        )
+        yield GaugeMetricFamily(
+            "commonhold_job_oldest_seconds",
+            "How long the oldest claim of a job has been held.",
+            value=self._backlog.oldest_seconds,
+        )
+        yield CounterMetricFamily(
+            "commonhold_model_spend_usd_total",
+            "Cost of the model's answers, by the prices of the settings.",
+            value=self._spent_micro_usd / 1_000_000,
+        )
+
+
+def _counted(name: str, said: str, label: str, counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(name, said, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([value], count)
+    return family
 
 
 class OperationTimers:

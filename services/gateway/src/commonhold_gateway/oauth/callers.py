@@ -8,9 +8,9 @@ from typing import Any
 
 from commonhold.contract.errors import CommonholdError
 from commonhold.contract.ids import check_actor, check_conversation_id
+from commonhold.usecases.mount_entries import mount_of
 from commonhold.usecases.mounts import MountTable
 from commonhold_gateway.identities import Identity, Reach
-from commonhold_gateway.mount_entries import mount_of
 from commonhold_gateway.oauth.issuers import KIND, Issuer
 from commonhold_gateway.oauth.refusals import ScopesMissingError, UnmappedError
 from commonhold_gateway.oauth.templates import ClaimError, Template

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import msgspec
 
 from commonhold.contract.ids import check_actor, check_conversation_id, check_scope
+from commonhold.ops.file_mistakes import Place, SettingsFileError, located, mistakes_at
 from commonhold.ops.tokens import Client
+from commonhold.usecases.mount_entries import MountEntry, mount_of
 from commonhold.usecases.mounts import Mount, MountTable
 from commonhold_gateway.identities import Variant
-from commonhold_gateway.mistakes import ClientsFileError, Place, located, mistakes_at
-from commonhold_gateway.mount_entries import MountEntry, mount_of
 from commonhold_gateway.oauth.addresses import check_url
 from commonhold_gateway.oauth.keys import FITTING_KEYS
 from commonhold_gateway.oauth.templates import REFUSE, Misfits, Template, parse_template
@@ -71,15 +71,15 @@ class Issuer(msgspec.Struct, frozen=True, kw_only=True):
 def parse_issuers(
     section: Any, *, tokens: Iterable[Client], resource: str | None
 ) -> tuple[Issuer, ...]:
-    """The issuers of a decoded section; raises ClientsFileError.
+    """The issuers of a decoded section; raises SettingsFileError.
 
     `resource` is the public address of `/mcp`, and the audience of an entry without one.
     """
     place = (SECTION,)
     if not isinstance(section, list) or not section:
-        raise ClientsFileError("must be written as [[issuers]]", place=place)
+        raise SettingsFileError("must be written as [[issuers]]", place=place)
     if resource is None:
-        raise ClientsFileError("COMMONHOLD_GATEWAY_PUBLIC_URL must be set", place=place)
+        raise SettingsFileError("COMMONHOLD_GATEWAY_PUBLIC_URL must be set", place=place)
     _refuse_namesakes(tokens, place=place)
     issuers = tuple(
         _issuer(entry, resource=resource, place=(*place, number))
@@ -170,16 +170,16 @@ def _refuse_namesakes(tokens: Iterable[Client], *, place: Place) -> None:
     for client in tokens:
         if client.actor.partition(":")[0] == KIND:
             reason = f"{client.actor!r} is in the token table: actors of kind {KIND!r} are issuers'"
-            raise ClientsFileError(reason, place=place)
+            raise SettingsFileError(reason, place=place)
 
 
 def _refuse_repeats(issuers: Sequence[Issuer]) -> None:
     for number, issuer in enumerate(issuers):
         for earlier in issuers[:number]:
             if issuer.name == earlier.name:
-                raise ClientsFileError("repeats a name", place=(SECTION, number, "name"))
+                raise SettingsFileError("repeats a name", place=(SECTION, number, "name"))
             if issuer.issuer == earlier.issuer:
-                raise ClientsFileError("repeats an issuer", place=(SECTION, number, "issuer"))
+                raise SettingsFileError("repeats an issuer", place=(SECTION, number, "issuer"))
 
 
 def _refuse_meetings(issuers: Sequence[Issuer]) -> None:
@@ -199,7 +199,7 @@ def _refuse_meetings(issuers: Sequence[Issuer]) -> None:
             is_shared = one is other and first == second
             if first.can_meet(second) and not is_shared:
                 reason = f"could name what another caller has by {one.name!r}: begin it differently"
-                raise ClientsFileError(reason, place=place)
+                raise SettingsFileError(reason, place=place)
 
 
 def _require(holds: object, reason: str) -> None:

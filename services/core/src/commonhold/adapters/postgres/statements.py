@@ -126,6 +126,15 @@ class CacheStatements(msgspec.Struct, frozen=True, kw_only=True):
     sweep_series: str
 
 
+class GardenStatements(msgspec.Struct, frozen=True, kw_only=True):
+    """sql/gardens.sql."""
+
+    list_garden_runs: str
+    record_garden_run: str
+    select_job_backlog: str
+    sweep_job_log: str
+
+
 class Statements(msgspec.Struct, frozen=True, kw_only=True):
     """Every statement, with its tables in one schema."""
 
@@ -135,6 +144,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     claims: ClaimStatements
     outlines: OutlineStatements
     cache: CacheStatements
+    gardens: GardenStatements
 
 
 Named = TypeVar(
@@ -145,6 +155,7 @@ Named = TypeVar(
     ClaimStatements,
     CacheStatements,
     OutlineStatements,
+    GardenStatements,
 )
 
 
@@ -181,6 +192,7 @@ def statements_in(schema: str) -> Statements:
         claims=_moved(_CLAIMS, schema),
         outlines=_moved(_OUTLINES, schema),
         cache=_moved(_CACHE, schema),
+        gardens=_moved(_GARDENS, schema),
     )
 
 
@@ -200,3 +212,4 @@ _KEYS = _load(KeyStatements, "keys.sql")
 _CLAIMS = _load(ClaimStatements, "claims.sql")
 _OUTLINES = _load(OutlineStatements, "outlines.sql")
 _CACHE = _load(CacheStatements, "cache.sql")
+_GARDENS = _load(GardenStatements, "gardens.sql")

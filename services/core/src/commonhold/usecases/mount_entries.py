@@ -1,4 +1,4 @@
-"""A mount as the clients file writes it."""
+"""A mount as the files of clients and gardens write it."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Mistakes in the clients file: what is wrong, and on which line.
+"""Mistakes in a file that settings name: what is wrong, and on which line.
 
 Whoever reads it has the file open and the service down.
 """
@@ -19,7 +19,7 @@ _FIELD = re.compile(r"`(\w+)`")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
-class ClientsFileError(ValueError):
+class SettingsFileError(ValueError):
     """A mistake in the file and where it is."""
 
     def __init__(self, reason: str, *, place: Place) -> None:
@@ -33,15 +33,15 @@ def mistakes_at(place: Place) -> Iterator[None]:
     """Give what is refused inside its place in the file."""
     try:
         yield
-    except ClientsFileError:
+    except SettingsFileError:
         raise
     except CommonholdError as error:
-        raise ClientsFileError(error.message, place=place) from None
+        raise SettingsFileError(error.message, place=place) from None
     except ValueError as error:
-        raise ClientsFileError(str(error), place=place) from None
+        raise SettingsFileError(str(error), place=place) from None
 
 
-def located(message: str, *, place: Place) -> ClientsFileError:
+def located(message: str, *, place: Place) -> SettingsFileError:
     """msgspec's message with its own way to the value taken out of it."""
     match = _LOCATED.fullmatch(message)
     reason, way = (match[1], match[2]) if match else (message, "")
@@ -49,7 +49,7 @@ def located(message: str, *, place: Place) -> ClientsFileError:
     named = _FIELD.search(reason) if "field" in reason else None
     if named and "unknown" in reason:
         steps.append(named[1])
-    return ClientsFileError(reason.replace("Object ", "the entry "), place=(*place, *steps))
+    return SettingsFileError(reason.replace("Object ", "the entry "), place=(*place, *steps))
 
 
 def line_of(text: str, place: Place) -> int:

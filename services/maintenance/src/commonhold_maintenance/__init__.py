@@ -1,0 +1,1 @@
+"""Commonhold's maintenance worker."""

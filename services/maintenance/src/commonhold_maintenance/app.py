@@ -1,0 +1,223 @@
+"""The composition root: the one module of the worker that names concrete adapters."""
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+
+import msgspec
+import structlog
+
+from commonhold.adapters.openai import ModelSettings, open_provider
+from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres.gardens import PostgresGardenLedger
+from commonhold.adapters.postgres.upkeep import SchemaWatch
+from commonhold.contract.clock import Clock, SystemClock
+from commonhold.contract.errors import ConfigurationError, StoreUnavailableError
+from commonhold.contract.gardens import GardenLedger
+from commonhold.contract.language_models import LlmProvider
+from commonhold.migrations import explain, is_compatible
+from commonhold.ops.health import Health
+from commonhold.ops.lifecycle import StopSignal, close_later
+from commonhold.ops.listener import build_ops_app, listen_ops
+from commonhold.ops.metrics import Metrics
+from commonhold.ops.settings import read_settings
+from commonhold.usecases.upkeep.passes import ModelStage
+from commonhold.usecases.upkeep.reports import REFUSED, SKIP_LABELS
+from commonhold.usecases.upkeep.semantic import SemanticStage
+from commonhold_maintenance.fenced_stores import WorkedStore
+from commonhold_maintenance.gardens import GardensFile, only_planned, read_gardens
+from commonhold_maintenance.passes import Limits, PassRunner
+from commonhold_maintenance.queues import JobQueue
+from commonhold_maintenance.settings import MaintenanceSettings
+from commonhold_maintenance.single_runs import Once
+from commonhold_maintenance.tasks import ACTIONS, GardenTask, RetentionTask, Task
+from commonhold_maintenance.workers import Worker
+
+SYSTEM_CLOCK = SystemClock()
+SKIPS = (*SKIP_LABELS.values(), REFUSED)
+_HAND_BACK_SECONDS = 5.0
+
+logger = structlog.get_logger(__name__)
+
+
+class Gardening(msgspec.Struct, frozen=True, kw_only=True):
+    """What the worker is there for: the file's word, and the model that its gardens ask."""
+
+    file: GardensFile
+    model: ModelSettings
+
+
+def read_gardening(
+    settings: MaintenanceSettings, environ: Mapping[str, str], *, dry_run: bool = False
+) -> Gardening:
+    """Read the file and the model's settings; ConfigurationError for a mistake in either."""
+    file = read_gardens(settings.gardens)
+    model = read_settings(ModelSettings, environ)
+    asking = [one.name for one in file.gardens if one.asks_model]
+    if asking and model.url is None:
+        raise ConfigurationError(
+            f"COMMONHOLD_MODEL_URL must be set: garden {asking[0]!r} asks a model"
+        )
+    return Gardening(file=only_planned(file) if dry_run else file, model=model)
+
+
+def assemble(
+    store: WorkedStore,
+    file: GardensFile,
+    *,
+    model: LlmProvider | None = None,
+    clock: Clock = SYSTEM_CLOCK,
+) -> tuple[Task, ...]:
+    """The tasks over any store; nothing is opened."""
+    semantic: ModelStage | None = None if model is None else SemanticStage(model)
+    tasks: list[Task] = [
+        GardenTask(scheduled, store=store, semantic=semantic, clock=clock)
+        for scheduled in file.gardens
+    ]
+    if file.retention is not None:
+        tasks.append(RetentionTask(file.retention, holds=file.holds, store=store, clock=clock))
+    return tuple(tasks)
+
+
+def new_metrics(*, revision: str = "unknown") -> Metrics:
+    return Metrics(version=version("commonhold-maintenance"), revision=revision)
+
+
+async def serve(settings: MaintenanceSettings, gardening: Gardening) -> None:
+    """Run the worker until it is told to stop."""
+    stop = StopSignal()
+    stop.install()
+    health = Health()
+    metrics = new_metrics(revision=settings.revision)
+    async with AsyncExitStack() as stack:
+        pool, store = await _open_store(settings, metrics, stack)
+        tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
+        limits = _limits(settings)
+        worker = Worker(
+            tasks,
+            runner=PassRunner(store, limits=limits, stop=stop.requested),
+            queue=JobQueue(pool, schema=settings.schema, lease_seconds=limits.lease_seconds),
+            ledger=_ledger(pool, store, settings),
+            health=health,
+            metrics=metrics.upkeep(actions=ACTIONS, skips=SKIPS),
+            clock=SYSTEM_CLOCK,
+            limits=limits,
+            holder=_holder(),
+        )
+        ops = await _listen_ops(settings, health, metrics, stack)
+        logger.info("listening", ops_address=str(ops), gardens=[task.name for task in tasks])
+        async with asyncio.TaskGroup() as running:
+            watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
+            watching = running.create_task(watch.run())
+            working = running.create_task(
+                worker.run(stop.requested, poll_seconds=settings.poll_seconds)
+            )
+            await _drain(working, health=health, stop=stop, drain_seconds=settings.drain_seconds)
+            watching.cancel()
+
+
+async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:
+    """Every pass once, now and in order; 1 when one of them failed or was not whole."""
+    stop = StopSignal()
+    stop.install()
+    metrics = new_metrics(revision=settings.revision)
+    async with AsyncExitStack() as stack:
+        pool, store = await _open_store(settings, metrics, stack)
+        try:
+            await _require_schema(store, settings)
+            once = Once(
+                runner=PassRunner(store, limits=_limits(settings), stop=stop.requested),
+                ledger=_ledger(pool, store, settings),
+                metrics=metrics.upkeep(actions=ACTIONS, skips=SKIPS),
+                clock=SYSTEM_CLOCK,
+                lease_seconds=settings.lease_seconds,
+                holder=_holder(),
+            )
+            whole = True
+            for task in assemble(store, gardening.file, model=_open_model(gardening, stack)):
+                whole = await once.run(task) and whole
+        except StoreUnavailableError as error:
+            logger.error("store_unavailable", reason=error.reason)  # noqa: TRY400 - said in a line
+            return 1
+    return 0 if whole else 1
+
+
+async def _drain(
+    working: "asyncio.Task[None]", *, health: Health, stop: StopSignal, drain_seconds: float
+) -> None:
+    """Wait for the signal; the change that is being made ends, the turn is handed back."""
+    await stop.requested.wait()
+    health.drain()
+    logger.info("draining", deadline_seconds=drain_seconds)
+    insisting = asyncio.create_task(stop.insisted.wait())
+    # The turn itself is given the drain's time; behind it comes the handing back.
+    await asyncio.wait(
+        (working, insisting),
+        timeout=drain_seconds + _HAND_BACK_SECONDS,
+        return_when=asyncio.FIRST_COMPLETED,
+    )
+    insisting.cancel()
+    if not working.done():
+        logger.warning("drain_deadline_passed", deadline_seconds=drain_seconds)
+        working.cancel()
+    logger.info("stopped")
+
+
+async def _open_store(
+    settings: MaintenanceSettings, metrics: Metrics, stack: AsyncExitStack
+) -> tuple[Pool, PostgresStore]:
+    pool = await Pool.open(
+        settings.dsn.reveal(),
+        size=settings.pool_size,
+        wait_seconds=settings.pool_wait_seconds,
+        statement_timeout_seconds=settings.statement_timeout_seconds,
+        on_wait=metrics.pool_wait.observe,
+    )
+    close_later(stack, "pool", pool.close, seconds=10.0)
+    store = PostgresStore(pool, schema=settings.schema)
+    metrics.watch_pool(pool)
+    metrics.watch_replays(lambda: store.replays)
+    return pool, store
+
+
+def _open_model(gardening: Gardening, stack: AsyncExitStack) -> LlmProvider | None:
+    provider = open_provider(gardening.model)
+    if provider is not None:
+        close_later(stack, "model", provider.close)
+    return provider
+
+
+def _ledger(pool: Pool, store: PostgresStore, settings: MaintenanceSettings) -> GardenLedger:
+    return PostgresGardenLedger(pool, store.claims, schema=settings.schema)
+
+
+def _limits(settings: MaintenanceSettings) -> Limits:
+    return Limits(
+        lease_seconds=settings.lease_seconds,
+        pass_seconds=settings.pass_seconds,
+        drain_seconds=settings.drain_seconds,
+    )
+
+
+def _holder() -> str:
+    return f"maintenance:{uuid.uuid4()}"
+
+
+async def _require_schema(store: PostgresStore, settings: MaintenanceSettings) -> None:
+    state = await store.schema_state()
+    if not is_compatible(state):
+        raise ConfigurationError(explain(state, schema=settings.schema))
+
+
+async def _listen_ops(
+    settings: MaintenanceSettings, health: Health, metrics: Metrics, stack: AsyncExitStack
+) -> object:
+    try:
+        return await listen_ops(build_ops_app(health, metrics), settings.ops_listen, stack=stack)
+    except OSError as error:
+        raise ConfigurationError(
+            "COMMONHOLD_MAINTENANCE_OPS_LISTEN: cannot listen on"
+            f" {settings.ops_listen}: {error.strerror}"
+        ) from None
