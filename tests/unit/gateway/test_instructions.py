@@ -1,13 +1,14 @@
 """What a client is told when it begins, and the prompts (docs/reference/mcp.md, 5 and 9)."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.contract import MemoryEntry, StoreUnavailableError
+from commonhold.contract import MemoryEntry, Outline, StoreUnavailableError
 from commonhold.usecases.instructions import INDEX_UNAVAILABLE
 from tests.support.gateway_service import RunningGateway, reach_of, running_gateway
 
@@ -20,9 +21,16 @@ class LostStore(InMemoryStore):
     failure: Exception | None = None
 
     async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
+        self._fail()
+        return await super().list_documents(scope, prefix=prefix)
+
+    async def outline(self, scope: str, *, excluding: Sequence[str] = (), newest: int) -> Outline:
+        self._fail()
+        return await super().outline(scope, excluding=excluding, newest=newest)
+
+    def _fail(self) -> None:
         if self.failure is not None:
             raise self.failure
-        return await super().list_documents(scope, prefix=prefix)
 
 
 async def told(gateway: RunningGateway, **more: Any) -> str:

@@ -1,6 +1,7 @@
 """Instructions: their blocks, their budgets, and that no store keeps a client out."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from structlog.testing import capture_logs
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import ControlledClock
 from commonhold.conformance.clocks import START
-from commonhold.contract import MemoryEntry, StoreUnavailableError
+from commonhold.contract import Outline, StoreUnavailableError
 from commonhold.usecases.history.contexts import Reach
 from commonhold.usecases.instructions import (
     INDEX_UNAVAILABLE,
@@ -103,14 +104,14 @@ async def test_what_was_written_is_in_the_next_and_what_was_erased_is_not(
 class Broken(InMemoryStore):
     """A store that is away."""
 
-    async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
+    async def outline(self, scope: str, *, excluding: Sequence[str] = (), newest: int) -> Outline:
         raise StoreUnavailableError("away")
 
 
 class Hanging(InMemoryStore):
     """A store that never answers."""
 
-    async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
+    async def outline(self, scope: str, *, excluding: Sequence[str] = (), newest: int) -> Outline:
         await asyncio.Event().wait()
         raise AssertionError
 
