@@ -177,8 +177,14 @@ async def test_conversations_are_fenced_by_the_clients_prefixes(store: PostgresS
         "client:ana": reach_of(conversation_prefixes=("ana-",)),
         "client:bob": reach_of(conversation_prefixes=()),
     }
-    # Newer hits of others would crowd this one out of a limit of 1.
-    await tell(store, "bob-12", "deploy")
+    # Newer hits and sessions of others would crowd this one out of their limits.
+    await tell(store, "bob-12", "deploy theirs")
+    for number in (1, 2, 12):
+        session = f"- conversation: bob-{number}\n"
+        await store.write("project:erp", f"sessions/bob-{number}", session)
+    first = "- conversation: ana-1\n- continues: bob-1\n"
+    await store.write("project:erp", "sessions/ana-1", first)
+    await store.write("project:erp", "sessions/bob-12", "- conversation: bob-12\n")
     async with running_gateway(store, reaches=reaches) as gateway:
         found = await gateway.call("search_history", query="deploy", limit=1)
         assert found.text.startswith("[ana-1 #1]")
@@ -191,8 +197,13 @@ async def test_conversations_are_fenced_by_the_clients_prefixes(store: PostgresS
         ):
             answer = await gateway.call(tool, **arguments)
             assert answer.text == "Conversation 'bob-1' is not addressable from here"
+        continued = await gateway.call("continue_session")
+        assert continued.text.startswith("[continuing conversation ana-1 ")
+        assert "bob-" not in continued.text
         instructions = (await gateway.initialize())["instructions"]
-        assert "bob-" not in instructions
+        assert "Conversation ana-1, " in instructions
+        assert "Conversation bob-" not in instructions
+        assert "theirs" not in instructions
 
 
 async def test_a_document_of_another_tool_that_is_malformed_breaks_nothing(
