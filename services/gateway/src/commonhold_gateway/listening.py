@@ -9,8 +9,9 @@ without a request makes room, so that idle connections cannot keep working ones 
 import asyncio
 from email.utils import formatdate
 
+import structlog
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
@@ -23,6 +24,8 @@ BACKLOG = 1024
 ABORT_SECONDS = 0.5
 # A client that takes nothing for so long is not reading: it must not hold memory or a place.
 STALLED_SECONDS = 30.0
+
+logger = structlog.get_logger(__name__)
 
 
 class Connection(HttpToolsProtocol):
@@ -99,8 +102,10 @@ class GatewayServer:
         stalled_seconds: float = STALLED_SECONDS,
         most_connections: int | None = None,
     ) -> None:
+        self._app = app
+        self._is_cutting = False
         self.config = uvicorn.Config(
-            app,
+            self._serve,
             http=HttpToolsProtocol,
             ws="none",
             interface="asgi3",
@@ -163,6 +168,7 @@ class GatewayServer:
 
     async def abort(self) -> None:
         """End what still runs: streams as if their clients had left, the rest by force."""
+        self._is_cutting = True
         if self._clock is not None:
             self._clock.cancel()
         for connection in list(self._open):
@@ -173,6 +179,16 @@ class GatewayServer:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._app(scope, receive, send)
+        except asyncio.CancelledError:
+            # The task ends here in either case; uvicorn would log what `abort` did as a fault
+            # of the application, with its traceback.
+            if not self._is_cutting:
+                raise
+            logger.warning("request_cut", method=scope["method"], path=scope["path"])
 
     def _make_room(self) -> bool:
         for connection in self._open:
