@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -106,6 +107,15 @@ async def execute(dsn: str, *statements: str) -> None:
     try:
         for statement in statements:
             await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def fetch_value(dsn: str, query: str) -> Any:
+    """The first column of the first row."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetchval(query)
     finally:
         await connection.close()
 

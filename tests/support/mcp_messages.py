@@ -1,0 +1,56 @@
+"""Messages of the protocol as bytes, for tests that look below a client."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from commonhold_gateway.calls import IDEMPOTENCY_KEY
+from tests.support.gateway_service import MCP_HEADERS, TOKEN, hello
+from tests.support.mcp_clients import STATELESS
+from tests.support.raw_http import RawConnection, request_bytes
+
+SESSION = "mcp-session-id"
+_PREFIX = "io.modelcontextprotocol"
+_HEADERS = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
+_META = {
+    f"{_PREFIX}/protocolVersion": STATELESS,
+    f"{_PREFIX}/clientCapabilities": {},
+    f"{_PREFIX}/clientInfo": {"name": "t", "version": "0"},
+}
+
+
+def post(message: Mapping[str, Any], *, headers: Mapping[str, str]) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, **message}).encode()
+    return request_bytes("POST", "/mcp", headers={**_HEADERS, **headers}, body=body)
+
+
+def memory_call(
+    arguments: Mapping[str, str],
+    *,
+    era: str,
+    key: str | None = None,
+    session: Mapping[str, str] | None = None,
+) -> bytes:
+    """A call of the memory tool; `session` are the headers that `begin_session` returned."""
+    meta: dict[str, Any] = {} if key is None else {IDEMPOTENCY_KEY: key}
+    headers = dict(session or {})
+    if era == STATELESS:
+        meta |= _META
+        headers = {
+            "mcp-protocol-version": era,
+            "mcp-method": "tools/call",
+            "mcp-name": "memory",
+        }
+    params = {"name": "memory", "arguments": arguments, "_meta": meta}
+    return post({"method": "tools/call", "params": params}, headers=headers)
+
+
+def initialize() -> bytes:
+    return post({"method": "initialize", "params": hello()}, headers={})
+
+
+async def begin_session(connection: RawConnection) -> dict[str, str]:
+    answer = await connection.ask(initialize())
+    session = answer.header(SESSION)
+    assert session is not None, answer
+    return {SESSION: session}
