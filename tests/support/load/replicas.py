@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 from tests.support.ports import free_port
 
@@ -70,6 +71,11 @@ class Replica:
         self._process.send_signal(number)
         if number == signal.SIGKILL:
             self._process.wait(STOP_SECONDS)
+
+    def metrics(self) -> str:
+        url = f"http://127.0.0.1:{self.ops_port}/metrics"
+        with urlopen(url, timeout=PROBE_SECONDS) as answer:
+            return str(answer.read().decode())
 
     def exit_status(self) -> int:
         """Wait for the end of a process that was told to stop."""
