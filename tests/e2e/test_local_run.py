@@ -273,6 +273,7 @@ def test_a_port_in_use_stops_the_start_by_name(clone: Path, name: str) -> None:
     [
         ("commonhold_state", "the state service"),
         ("commonhold_gateway", "the gateway"),
+        ("commonhold_maintenance", "the maintenance service"),
         ("postgres", "postgres"),
     ],
 )

@@ -44,6 +44,7 @@ class LocalRun:
                     "COMMONHOLD_STATE_OPS_LISTEN": f"127.0.0.1:{free_port()}",
                     "COMMONHOLD_GATEWAY_LISTEN": f"127.0.0.1:{self.mcp_port}",
                     "COMMONHOLD_GATEWAY_OPS_LISTEN": f"127.0.0.1:{free_port()}",
+                    "COMMONHOLD_MAINTENANCE_OPS_LISTEN": f"127.0.0.1:{free_port()}",
                     **(environment or {}),
                 },
                 stdin=subprocess.PIPE,

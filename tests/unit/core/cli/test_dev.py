@@ -1,6 +1,7 @@
 """The parts of `commonhold dev` that need no running service."""
 
 import socket
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ LISTENS = (
     "COMMONHOLD_STATE_OPS_LISTEN",
     "COMMONHOLD_GATEWAY_LISTEN",
     "COMMONHOLD_GATEWAY_OPS_LISTEN",
+    "COMMONHOLD_MAINTENANCE_OPS_LISTEN",
 )
 DSN = "postgresql://commonhold:pw@127.0.0.1:1/commonhold"
 
@@ -85,6 +87,22 @@ def test_what_the_user_mounts_is_all_that_is_mounted(
     made = environment(folder, **{name: value})
     said = {key: made[key] for key in made if key.startswith("COMMONHOLD_GATEWAY_")}
     assert said == {name: value}
+
+
+def test_the_worker_plans_only_when_nothing_else_is_said(folder: LocalFolder) -> None:
+    folder.make()
+    assert environment(folder)["COMMONHOLD_GARDENS"] == str(folder.gardens_file)
+    said = tomllib.loads(folder.gardens_file.read_text())["gardens"]["local"]
+    assert said["dry_run"] is True
+    assert "model" not in said
+
+
+def test_gardens_of_the_users_choice_are_kept(folder: LocalFolder) -> None:
+    folder.make()
+    folder.gardens_file.write_text("# mine")
+    folder.make()
+    assert folder.gardens_file.read_text() == "# mine"
+    assert environment(folder, COMMONHOLD_GARDENS="/mine")["COMMONHOLD_GARDENS"] == "/mine"
 
 
 @pytest.mark.parametrize("name", LISTENS)

@@ -33,6 +33,7 @@ _READY_SECONDS = 60.0
 _EARLIER_RUN_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 _WATCH_SECONDS = 5.0
+_PLANS_ONLY = "           (without a model, and a dry run: it plans and deletes nothing)"
 
 
 def run_services(folder: LocalFolder, environment: Mapping[str, str], *, say: Say) -> None:
@@ -90,15 +91,16 @@ def _start(
     described = _describe(services, folder=folder, dsn=postgres.dsn)
     folder.put_running(described)
     running.callback(folder.forget_running)
-    for line in _welcome(described, services, token=token, folder=folder):
+    welcome = _welcome(described, services, token=token, folder=folder, gardens=settings.gardens)
+    for line in welcome:
         say(line)
     _watch([*children, postgres.child], stop=stop)
 
 
 def _describe(
-    services: tuple[LocalService, LocalService], *, folder: LocalFolder, dsn: str
+    services: Sequence[LocalService], *, folder: LocalFolder, dsn: str
 ) -> RunningServices:
-    state, gateway = services
+    state, gateway, _maintenance = services
     return RunningServices(
         pid=os.getpid(),
         url=state.url,
@@ -175,12 +177,12 @@ def _stop_child(child: Child) -> None:
 
 def _welcome(
     running: RunningServices,
-    services: tuple[LocalService, LocalService],
+    services: Sequence[LocalService],
     *,
     token: str,
     folder: LocalFolder,
+    gardens: str | None,
 ) -> list[str]:
-    state, gateway = services
     document = '"scope":"user:me","path":"notes/first"'
     return [
         "",
@@ -190,8 +192,10 @@ def _welcome(
         f"  MCP      {running.mcp_url}",
         f"  token    {token}",
         f"           (kept in {running.token_file})",
-        f"  metrics  {state.ops_url}/metrics  {gateway.ops_url}/metrics",
+        *(f"  metrics  {service.ops_url}/metrics" for service in services),
         f"  logs     {folder.logs}",
+        f"  gardens  {gardens or folder.gardens_file}",
+        *(() if gardens else (_PLANS_ONLY,)),
         "",
         "Store a document and read it back, in another terminal:",
         "",

@@ -14,6 +14,20 @@ _EVERYONE_ENTERS = 0o755
 _SECRET = 0o600
 
 
+_GARDENS = """\
+# What the maintenance worker of this folder tends. It only plans: take dry_run away, and it
+# deletes empty documents and byte-identical copies that nobody changed for min_age_days.
+[gardens.local]
+mounts = [
+  {scope = "user:me", path = "user"},
+  {scope = "project:local", path = "project"},
+]
+interval = "24h"
+min_age_days = 7
+dry_run = true
+"""
+
+
 class RunningServices(msgspec.Struct, frozen=True, kw_only=True):
     """`run.json`: there while the services run; a kill leaves it behind."""
 
@@ -32,6 +46,7 @@ class LocalFolder:
     def __init__(self, place: Path) -> None:
         self.place = place
         self.token_file = place / "token"
+        self.gardens_file = place / "gardens.toml"
         self.logs = place / "logs"
         self.postgres = place / "postgres"
         self._run_file = place / "run.json"
@@ -44,6 +59,8 @@ class LocalFolder:
             self.place.chmod(_EVERYONE_ENTERS)
             (self.place / ".gitignore").write_text("*\n")
         self.logs.mkdir(mode=_OWNER_ONLY, exist_ok=True)
+        if not self.gardens_file.exists():
+            self.gardens_file.write_text(_GARDENS, encoding="utf-8")
 
     def get_or_make_token(self) -> str:
         token = self._token()

@@ -21,6 +21,7 @@ from commonhold.ops.settings import (
     Address,
     Setting,
     address,
+    any_text,
     schema_name,
 )
 
@@ -34,6 +35,8 @@ _STATE_LISTEN = "COMMONHOLD_STATE_LISTEN"
 _STATE_OPS_LISTEN = "COMMONHOLD_STATE_OPS_LISTEN"
 _GATEWAY_LISTEN = "COMMONHOLD_GATEWAY_LISTEN"
 _GATEWAY_OPS_LISTEN = "COMMONHOLD_GATEWAY_OPS_LISTEN"
+_MAINTENANCE_OPS_LISTEN = "COMMONHOLD_MAINTENANCE_OPS_LISTEN"
+_GARDENS = "COMMONHOLD_GARDENS"
 _MOUNTS = "COMMONHOLD_GATEWAY_MOUNTS"
 _CLIENTS = "COMMONHOLD_GATEWAY_CLIENTS"
 _PASSED_ON = frozenset({"HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ"})
@@ -58,17 +61,26 @@ class DevSettings(msgspec.Struct, frozen=True, kw_only=True):
     gateway_ops: Annotated[
         Address, Setting(_GATEWAY_OPS_LISTEN, address, "health and metrics of the gateway")
     ] = Address("127.0.0.1", 9368)
+    maintenance_ops: Annotated[
+        Address,
+        Setting(_MAINTENANCE_OPS_LISTEN, address, "health and metrics of the maintenance worker"),
+    ] = Address("127.0.0.1", 9369)
+    gardens: Annotated[
+        str | None, Setting(_GARDENS, any_text, "TOML file with the gardens and retention")
+    ] = None
     schema: Annotated[str, Setting("COMMONHOLD_SCHEMA", schema_name, "the schema to use")] = (
         "commonhold"
     )
 
 
 class LocalService(msgspec.Struct, frozen=True, kw_only=True):
-    """`key` names its package, its log and its place in messages."""
+    """`key` names its package, its log and its place in messages.
+
+    `listen` is where it serves, with the setting that says so: None when nothing is served.
+    """
 
     key: str
-    listen: Address
-    listen_setting: str
+    listen: tuple[str, Address] | None = None
     ops_listen: Address
     ops_listen_setting: str
 
@@ -78,7 +90,9 @@ class LocalService(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def url(self) -> str:
-        return _url(self.listen)
+        if self.listen is None:
+            raise ValueError(f"{self.name} serves nothing")
+        return _url(self.listen[1])
 
     @property
     def ops_url(self) -> str:
@@ -86,26 +100,30 @@ class LocalService(msgspec.Struct, frozen=True, kw_only=True):
 
     def addresses(self) -> Iterator[tuple[str, Address]]:
         """Where it listens, each with the setting that says so."""
-        yield self.listen_setting, self.listen
+        if self.listen is not None:
+            yield self.listen
         yield self.ops_listen_setting, self.ops_listen
 
 
-def local_services(settings: DevSettings) -> tuple[LocalService, LocalService]:
-    """The state service and the gateway, in the order of their start."""
+def local_services(settings: DevSettings) -> tuple[LocalService, LocalService, LocalService]:
+    """The state service, the gateway and the maintenance worker, in the order of their start."""
     return (
         LocalService(
             key="state",
-            listen=settings.state,
-            listen_setting=_STATE_LISTEN,
+            listen=(_STATE_LISTEN, settings.state),
             ops_listen=settings.state_ops,
             ops_listen_setting=_STATE_OPS_LISTEN,
         ),
         LocalService(
             key="gateway",
-            listen=settings.gateway,
-            listen_setting=_GATEWAY_LISTEN,
+            listen=(_GATEWAY_LISTEN, settings.gateway),
             ops_listen=settings.gateway_ops,
             ops_listen_setting=_GATEWAY_OPS_LISTEN,
+        ),
+        LocalService(
+            key="maintenance",
+            ops_listen=settings.maintenance_ops,
+            ops_listen_setting=_MAINTENANCE_OPS_LISTEN,
         ),
     )
 
@@ -141,9 +159,11 @@ def service_environment(
     says_what_is_mounted = any(
         passed.get(name) for name in (_MOUNTS, _MOUNTS + FILE_SUFFIX, _CLIENTS)
     )
+    says_what_is_tended = any(passed.get(name) for name in (_GARDENS, _GARDENS + FILE_SUFFIX))
     return {
         "COMMONHOLD_DRAIN_SECONDS": _DRAIN_SECONDS,
         **passed,
+        **({} if says_what_is_tended else {_GARDENS: str(folder.gardens_file)}),
         **({} if says_what_is_mounted else {_MOUNTS: DEFAULT_MOUNTS}),
         "PYTHONUNBUFFERED": "1",
         "NEOSIAN_POSTGRES_DSN": dsn,
