@@ -9,6 +9,7 @@ import pytest
 from commonhold.ops.settings import read_settings
 from commonhold_gateway.hosts import LOOPBACK_HOSTS, LOOPBACK_ORIGINS
 from commonhold_gateway.settings import GatewaySettings
+from commonhold_maintenance.settings import MaintenanceSettings
 from commonhold_state.settings import StateSettings
 from tests.support.helm import (
     CI_VALUES,
@@ -140,6 +141,12 @@ class TestSettings:
         )
         (tokens,) = [v for v in chart.pod_spec("state")["volumes"] if v["name"] == "tokens"]
         assert tokens["secret"]["items"] == [{"key": "token", "path": "current"}]
+
+    def test_the_worker_starts_on_them(self, tmp_path: Path) -> None:
+        settings = self._read(MaintenanceSettings, "maintenance", FULL, tmp_path)
+        assert settings.gardens == "/etc/commonhold/gardens/gardens.toml"
+        assert str(settings.ops_listen).endswith(":9369")
+        assert (settings.lease_seconds, settings.pass_seconds) == (60, 3600)
 
     def test_the_worker_gets_its_gardens_and_its_model(self) -> None:
         environment = environment_of(render(FULL).container("maintenance"))

@@ -4,10 +4,12 @@ import http.client
 import json
 import os
 import pathlib
+import time
 import uuid
 from typing import Any
 
 REVISION = "2026-07-28"
+PATIENCE_SECONDS = 30
 META = "io.modelcontextprotocol/"
 
 
@@ -25,8 +27,23 @@ SCOPE = os.environ["SCOPE"]
 MARK = uuid.uuid4().hex
 
 
+def connect(address: str) -> http.client.HTTPConnection:
+    """Connect, again for a while: some clusters need seconds to let a new pod through a policy."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        connection = http.client.HTTPConnection(address, timeout=30)
+        try:
+            connection.connect()
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"cannot connect to {address}: {error}") from error
+            time.sleep(1)
+        else:
+            return connection
+
+
 def post(address: str, path: str, body: Any, headers: dict[str, str]) -> bytes:
-    connection = http.client.HTTPConnection(address, timeout=30)
+    connection = connect(address)
     connection.request(
         "POST", path, json.dumps(body), {"Authorization": f"Bearer {TOKEN}", **headers}
     )

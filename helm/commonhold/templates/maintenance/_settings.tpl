@@ -12,6 +12,9 @@
 {{- $model := .Values.maintenance.model }}
 - {name: COMMONHOLD_MAINTENANCE_OPS_LISTEN, value: "0.0.0.0:9369"}
 - {name: COMMONHOLD_GARDENS, value: /etc/commonhold/gardens/gardens.toml}
+- {name: COMMONHOLD_MAINTENANCE_LEASE_SECONDS, value: {{ .Values.maintenance.leaseSeconds | quote }}}
+- {name: COMMONHOLD_MAINTENANCE_POLL_SECONDS, value: {{ .Values.maintenance.pollSeconds | quote }}}
+- {name: COMMONHOLD_MAINTENANCE_PASS_SECONDS, value: {{ .Values.maintenance.passSeconds | quote }}}
 {{- if $model.url }}
 - {name: COMMONHOLD_MODEL_URL, value: {{ $model.url | quote }}}
 - {name: COMMONHOLD_MODEL_NAME, value: {{ $model.name | quote }}}
