@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.engine import engine_answers, obtain_image
 from tests.support.helm import CHART, FULL, render
 from tests.support.markdown import fences, section
 from tests.support.promql import faults_of, recorded_in
+from tests.support.promtool import promtool
 from tests.support.repository import ROOT
 
-PROMETHEUS = "prom/prometheus:v2.53.3"
 FILES = sorted((CHART / "files/rules").glob("*.yml"))
 TESTS = sorted((ROOT / "tests/chart/rules").glob("*_test.yml"))
 RUNBOOKS = ROOT / "docs/runbooks"
@@ -57,20 +56,8 @@ def test_the_configuration_of_the_stack_loads_them(tmp_path: Any) -> None:
 
 
 def _promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
-    if not (engine_answers() and obtain_image(PROMETHEUS)):
-        pytest.skip("promtool is in an image, and no Docker engine here has it or can pull it")
-    command = [
-        "docker",
-        "run",
-        "--rm",
-        "--network=none",
-        "--entrypoint=promtool",
-        "--workdir=/repo",
-    ]
-    for folder in ("helm", "tests/chart"):
-        command += [f"--volume={ROOT / folder}:/repo/{folder}:ro"]
-    command += [PROMETHEUS, *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
+    folders = ("helm", "tests/chart")
+    return promtool(*arguments, folders={ROOT / folder: folder for folder in folders})
 
 
 @pytest.mark.parametrize("name", ALERTS)
