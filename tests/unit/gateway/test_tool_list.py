@@ -1,5 +1,6 @@
 """What `tools/list` shows (docs/reference/mcp.md, section 6)."""
 
+import json
 from copy import deepcopy
 from typing import Any, get_type_hints
 
@@ -128,6 +129,12 @@ async def test_the_tools_come_in_order_with_their_schemas(gateway: RunningGatewa
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_description_fits_every_provider(tool: Any) -> None:
     assert 0 < len(tool.shown["description"]) <= 1024
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_no_argument_is_mirrored_in_a_header(tool: Any) -> None:
+    """The surface tells the SDK so, which would look for one in each call."""
+    assert "x-mcp-header" not in json.dumps(tool.shown["inputSchema"])
 
 
 @pytest.mark.parametrize("name", RECORDS)
