@@ -3,11 +3,12 @@
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from commonhold.migrations import SCHEMA_VERSION
+from commonhold.migrations import SCHEMA_VERSION, migrate
 from tests.support.maintenance_process import (
     EVERY_DAY,
     SCOPE,
@@ -64,6 +65,22 @@ async def test_it_works_behind_a_pooler_in_transaction_mode(
     async with maintenance_process(with_address(database_dsn, pgbouncer_address), gardens):
         await until_finished(eye)
     assert await count_deletions(eye) == 3
+
+
+async def test_the_serving_role_is_all_it_needs(empty_database_dsn: str, gardens: Path) -> None:
+    connection = await asyncpg.connect(empty_database_dsn)
+    try:
+        await connection.execute("CREATE ROLE tending LOGIN PASSWORD 'x'")
+        await migrate(empty_database_dsn, grant_to="tending")
+        await plant_copies(connection, 4)
+        parts = urlsplit(empty_database_dsn)
+        dsn = parts._replace(netloc=f"tending:x@{parts.hostname}:{parts.port}").geturl()
+        async with maintenance_process(dsn, gardens):
+            await until_finished(connection)
+        assert await count_deletions(connection) == 3
+    finally:
+        await connection.execute("DROP OWNED BY tending; DROP ROLE tending")
+        await connection.close()
 
 
 async def test_once_works_off_every_garden_and_ends(
