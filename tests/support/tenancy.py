@@ -50,5 +50,7 @@ async def foreign_rows(dsn: str, tenants: Sequence[Tenant]) -> list[tuple[str, s
 
 
 def _is_owned(row: str, tenant: Tenant) -> bool:
-    """Rows of the memory begin with their scope and name who wrote them."""
-    return row.startswith(f"({tenant.scope},") and f"{tenant.client}/mcp:gateway" in row
+    """Rows begin with their scope, or their conversation's id, and name who wrote them."""
+    name = tenant.client.partition(":")[2]
+    begins = row.startswith((f"({tenant.scope},", f"({tenant.mount}-{name}-"))
+    return begins and f"{tenant.client}/mcp:gateway" in row

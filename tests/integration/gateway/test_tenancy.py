@@ -5,18 +5,22 @@ import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 from mcp.client import Client
 
 from commonhold.adapters.postgres import Pool, PostgresStore
+from tests.support.conversations import tell
 from tests.support.load.replicas import GATEWAY, Replica, start_replicas
-from tests.support.mcp_clients import STATELESS, bearer, mcp_client, texts
+from tests.support.mcp_clients import NEWEST, bearer, mcp_client, texts
 from tests.support.tenancy import Tenant, foreign_answers, foreign_rows
 
 CLIENTS = 20
 CALLS = 50
+# Of a client's own conversation: found, recalled, continued, and told of when it begins.
+HISTORY_CALLS = 4
 TENANTS = [
     Tenant(
         client=f"client:c{number}",
@@ -34,7 +38,9 @@ def replicas(database_dsn: str, tmp_path: Path) -> Iterator[Sequence[Replica]]:
     table = tmp_path / "clients.toml"
     table.write_text(
         "\n".join(
-            f'[clients."{tenant.client}"]\nmounts = [{{ scope = "{tenant.scope}", path = "own" }}]'
+            f'[clients."{tenant.client}"]\n'
+            f'mounts = [{{ scope = "{tenant.scope}", path = "own" }}]\n'
+            f'conversations = ["{_prefix(tenant)}"]'
             for tenant in TENANTS
         )
     )
@@ -54,6 +60,7 @@ def replicas(database_dsn: str, tmp_path: Path) -> Iterator[Sequence[Replica]]:
 async def test_no_row_and_no_answer_holds_what_another_client_wrote(
     replicas: Sequence[Replica], database_dsn: str
 ) -> None:
+    await _record_conversations(database_dsn)
     found = await asyncio.gather(
         *(_work(tenant, replicas[number % len(replicas)]) for number, tenant in enumerate(TENANTS))
     )
@@ -61,8 +68,10 @@ async def test_no_row_and_no_answer_holds_what_another_client_wrote(
     assert foreign_answers(answers, TENANTS) == []
     assert await foreign_rows(database_dsn, TENANTS) == []
     for tenant in TENANTS:
-        assert sum(tenant.marker in text for text in answers[tenant.client]) == CALLS // 2
-    assert await _rows_of(database_dsn) == CLIENTS * CALLS // 2
+        own = [text for text in answers[tenant.client] if tenant.marker in text]
+        assert len(own) == CALLS // 2 + HISTORY_CALLS
+    # The session's document beside the documents that the calls made.
+    assert await _rows_of(database_dsn) == CLIENTS * (CALLS // 2 + 1)
 
 
 def test_the_checker_finds_a_planted_answer() -> None:
@@ -91,7 +100,7 @@ async def test_the_checker_finds_a_planted_row(database_dsn: str, scope: str, ac
 
 async def _work(tenant: Tenant, replica: Replica) -> list[str]:
     """All calls of one client at once: it writes and looks, also where it may not."""
-    async with mcp_client(replica.mcp_url, headers=bearer(tenant.token), era=STATELESS) as client:
+    async with mcp_client(replica.mcp_url, headers=bearer(tenant.token), era=NEWEST) as client:
         written = await asyncio.gather(
             *(
                 _call(client, "create", f"/own/{n}", content=tenant.marker)
@@ -100,14 +109,50 @@ async def _work(tenant: Tenant, replica: Replica) -> list[str]:
             *(_call(client, "view", path) for path in ("/", "/own", "/user", "/c1", "/own/../c1")),
         )
         read = await asyncio.gather(
-            *(_call(client, "view", f"/own/{n}") for n in range(CALLS // 2))
+            *(_call(client, "view", f"/own/{n}") for n in range(CALLS // 2)),
+            *(_ask(client, tool, **arguments) for tool, arguments in _history_calls(tenant)),
         )
-    return [*written, *read]
+        return [*written, *read, client.instructions or ""]
+
+
+def _history_calls(tenant: Tenant) -> list[tuple[str, dict[str, Any]]]:
+    others = [_conversation(other) for other in TENANTS if other is not tenant][:4]
+    return [
+        ("search_history", {"query": "marker"}),
+        ("recall_turn", {"turn": 1, "conversation": _conversation(tenant)}),
+        ("continue_session", {}),
+        *(("recall_turn", {"turn": 1, "conversation": other}) for other in others),
+        *(("continue_session", {"conversation": other}) for other in others),
+        *(("search_history", {"query": "marker", "conversation": other}) for other in others),
+    ]
+
+
+async def _record_conversations(dsn: str) -> None:
+    """What the clients' hosts append: a turn each, and a session that lists it."""
+    async with contextlib.AsyncExitStack() as stack:
+        pool = await Pool.open(dsn, size=1)
+        stack.push_async_callback(pool.close)
+        store = PostgresStore(pool)
+        for tenant in TENANTS:
+            name, actor = _conversation(tenant), f"{tenant.client}/mcp:gateway"
+            await tell(store, name, f"said {tenant.marker}", actor=actor)
+            await store.write(tenant.scope, f"sessions/{name}", "- turns: 1\n", actor=actor)
+
+
+def _prefix(tenant: Tenant) -> str:
+    return f"{tenant.mount}-{tenant.client.partition(':')[2]}-"
+
+
+def _conversation(tenant: Tenant) -> str:
+    return f"{_prefix(tenant)}1"
 
 
 async def _call(client: Client, command: str, path: str, **arguments: str) -> str:
-    answer = await client.call_tool("memory", {"command": command, "path": path, **arguments})
-    return "\n".join(texts(answer))
+    return await _ask(client, "memory", command=command, path=path, **arguments)
+
+
+async def _ask(client: Client, tool: str, **arguments: Any) -> str:
+    return "\n".join(texts(await client.call_tool(tool, arguments)))
 
 
 async def _rows_of(dsn: str) -> int:
