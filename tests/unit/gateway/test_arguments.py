@@ -59,6 +59,23 @@ def test_what_is_wrong_is_told_field_by_field(arguments: dict[str, Any], told: s
     assert str(caught.value) == told
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"view_range": ["x"] * 100_000}, f"view_range.0: {NOT_A_NUMBER}"),
+        (
+            {f"k{number}": 1 for number in range(100_000)},
+            "; ".join(f"k{number}: Extra inputs are not permitted" for number in range(10)),
+        ),
+    ],
+    ids=["items", "names"],
+)
+def test_a_body_of_faults_is_told_in_short(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidArgumentsError) as caught:
+        CHECK({**arguments, "command": "view"})
+    assert str(caught.value) == told
+
+
 @pytest.mark.parametrize(("given", "taken"), [(1, 1), ("1", 1), ("-1", -1), (2.0, 2), (None, None)])
 def test_an_integer_may_be_a_string_of_digits(given: Any, taken: int | None) -> None:
     assert CHECK({"command": "insert", "insert_line": given})["insert_line"] == taken

@@ -5,15 +5,19 @@ library that the MCP SDK brings; the way to a field is ours, its message the lib
 """
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, FailFast, TypeAdapter, ValidationError
 from pydantic_core import PydanticKnownError
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
 Check: TypeAlias = Callable[[Any], dict[str, Any]]
 
 _CLOSED = ConfigDict(extra="forbid")
+# A fault is a clause of the answer: a body of nothing but faults would take the process long
+# to tell, and nobody reads so many.
+MOST_STRANGERS = 10
 
 
 class InvalidArgumentsError(ValueError):
@@ -27,6 +31,8 @@ def _no_boolean(value: Any) -> Any:
 
 
 Integer: TypeAlias = Annotated[int, BeforeValidator(_no_boolean)]
+# A type of its own: with `None` beside it the annotation would have to be hashable.
+Integers = TypeAliasType("Integers", Annotated[list[Integer], FailFast()])
 
 
 class MemoryArguments(TypedDict):
@@ -34,7 +40,7 @@ class MemoryArguments(TypedDict):
 
     command: Literal["view", "create", "str_replace", "insert", "delete", "rename"]
     path: NotRequired[str | None]
-    view_range: NotRequired[list[Integer] | None]
+    view_range: NotRequired[Integers | None]
     content: NotRequired[str | None]
     file_text: NotRequired[str | None]
     old_str: NotRequired[str | None]
@@ -87,15 +93,25 @@ class HandoffArguments(TypedDict):
 def checker(arguments: type[Any]) -> Check:
     """A check for one tool; it raises InvalidArgumentsError."""
     validate = TypeAdapter(arguments).validator.validate_python
+    known = frozenset(arguments.__annotations__)
 
     def check(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            checked: dict[str, Any] = validate(given)
+            checked: dict[str, Any] = validate(_without_many_strangers(given, known))
         except ValidationError as error:
             raise InvalidArgumentsError(_clauses(error)) from None
         return checked
 
     return check
+
+
+def _without_many_strangers(given: Mapping[str, Any], known: frozenset[str]) -> Mapping[str, Any]:
+    """The arguments with no more keys that no tool takes than a refusal tells of."""
+    if len(given) <= len(known) + MOST_STRANGERS:
+        return given
+    strangers = islice((name for name in given if name not in known), MOST_STRANGERS)
+    kept = known.union(strangers)
+    return {name: value for name, value in given.items() if name in kept}
 
 
 def _clauses(error: ValidationError) -> str:

@@ -1,12 +1,17 @@
 """`str_replace`: one exact text for another (docs/reference/memory-tool.md, section 6.3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from commonhold.usecases.commands.edits import read_for_edit, write_edit
 from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.envelopes import ToolResult
 from commonhold.usecases.failures import CommandError
 from commonhold.usecases.virtual_paths import Place, require_writable, resolve_document
+
+# Matches that a refusal counts and places. A large text may hold millions, and nothing else
+# is answered while they are looked for.
+MOST_MATCHES = 50
 
 
 async def str_replace(
@@ -24,23 +29,26 @@ async def str_replace(
 
 
 def _only_match(content: str, sought: str, *, place: Place) -> int:
-    first = content.find(sought)
-    if first < 0:
+    starts = list(islice(_match_starts(content, sought), MOST_MATCHES + 1))
+    if not starts:
         raise CommandError(
             f"old_str did not appear verbatim in {place}",
             hint="View the document and copy the exact text.",
         )
-    if content.find(sought, first + 1) < 0:
-        return first
-    lines = list(_lines_of(content, _match_starts(content, sought)))
-    listed = ", ".join(map(str, lines))
+    if len(starts) == 1:
+        return starts[0]
+    listed = ", ".join(map(str, _lines_of(content, starts[:MOST_MATCHES])))
+    if len(starts) > MOST_MATCHES:
+        count, lines = f"more than {MOST_MATCHES}", f"the first ones in lines {listed}"
+    else:
+        count, lines = f"{len(starts)}", f"lines {listed}"
     raise CommandError(
-        f"old_str appears {len(lines)} times in {place} (lines {listed})",
+        f"old_str appears {count} times in {place} ({lines})",
         hint="Include more of the surrounding text, so that it appears once.",
     )
 
 
-def _lines_of(content: str, starts: Iterator[int]) -> Iterator[int]:
+def _lines_of(content: str, starts: Iterable[int]) -> Iterator[int]:
     line, counted = 1, 0
     for start in starts:
         line += content.count("\n", counted, start)
@@ -49,29 +57,8 @@ def _lines_of(content: str, starts: Iterator[int]) -> Iterator[int]:
 
 
 def _match_starts(content: str, sought: str) -> Iterator[int]:
-    """Every start, overlaps included, in time linear in both texts (Knuth, Morris, Pratt).
-
-    Searching on from each start would take the product of the lengths on repetitive text.
-    """
-    borders = _borders(sought)
-    matched = 0
-    for position, letter in enumerate(content):
-        while matched and (matched == len(sought) or sought[matched] != letter):
-            matched = borders[matched - 1]
-        if sought[matched] == letter:
-            matched += 1
-        if matched == len(sought):
-            yield position - matched + 1
-
-
-def _borders(sought: str) -> list[int]:
-    """For each prefix, the length of its longest proper prefix that is also its suffix."""
-    borders = [0] * len(sought)
-    length = 0
-    for position in range(1, len(sought)):
-        while length and sought[length] != sought[position]:
-            length = borders[length - 1]
-        if sought[length] == sought[position]:
-            length += 1
-        borders[position] = length
-    return borders
+    """Every start, overlaps included; each costs a search through the rest of the text."""
+    start = content.find(sought)
+    while start >= 0:
+        yield start
+        start = content.find(sought, start + 1)
