@@ -2,9 +2,14 @@
 
 import asyncio
 import json
+import time
+from contextlib import suppress
+
+import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.contract import MemoryDocument
+from commonhold_gateway.listening import HEAD_LIMIT_BYTES
 from tests.support.gateway_service import MCP_HEADERS, TOKEN, RunningGateway, running_gateway
 from tests.support.raw_http import request_bytes
 
@@ -22,6 +27,15 @@ class NoticedStore(InMemoryStore):
 
 
 HEALTH = request_bytes("GET", "/health")
+LARGE = 32_000_000
+SLOW_SECONDS = 1.0
+
+
+def view_large() -> bytes:
+    params = {"name": "memory", "arguments": {"command": "view", "path": "/user/large"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
+    return request_bytes("POST", "/mcp", headers=headers, body=json.dumps(message).encode())
 
 
 async def test_a_head_that_does_not_end_is_cut() -> None:
@@ -34,6 +48,43 @@ async def test_a_head_that_does_not_end_is_cut() -> None:
             assert (await connection.ask(HEALTH)).status == 200
             await connection.send(b"GET /hea")
             assert await connection.read_to_end() == b""
+
+
+@pytest.mark.parametrize("part", [b"a", b"a: b\r\n"], ids=["one line", "many lines"])
+async def test_a_head_without_bounds_is_cut(part: bytes) -> None:
+    async with (
+        running_gateway(InMemoryStore(), head_seconds=60) as gateway,
+        await gateway.connect() as connection,
+    ):
+        # The second head on a connection is measured as the first.
+        assert (await connection.ask(HEALTH)).status == 200
+        await connection.send(b"POST /mcp HTTP/1.1\r\n" + part * (HEAD_LIMIT_BYTES // len(part)))
+        with suppress(ConnectionError):
+            await connection.send(part)
+        assert await connection.read_to_end() == b""
+
+
+async def test_a_body_counts_as_no_head(gateway: RunningGateway) -> None:
+    body = b" " * (4 * HEAD_LIMIT_BYTES) + b"[]"
+    headers = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
+    for _ in range(2):
+        async with await gateway.connect() as connection:
+            head = request_bytes("POST", "/mcp", headers=headers, length=len(body))
+            await connection.send(head)
+            await connection.send(body)
+            assert (await connection.read_answer()).status == 400
+
+
+async def test_a_client_that_leaves_within_its_body_is_no_fault(
+    gateway: RunningGateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
+    async with await gateway.connect() as connection:
+        await connection.send(request_bytes("POST", "/mcp", headers=headers, length=100) + b"{")
+        connection.send_end()
+        assert await connection.read_to_end() == b""
+    await gateway.until_measured('route="/mcp",service="gateway",status="499"} 1.0')
+    assert caplog.records == []
 
 
 async def test_at_the_bound_the_oldest_idle_connection_makes_room() -> None:
@@ -51,23 +102,38 @@ async def test_at_the_bound_the_oldest_idle_connection_makes_room() -> None:
 
 async def test_a_client_that_does_not_take_its_answer_is_cut() -> None:
     store = NoticedStore()
-    await store.write("user:ana", "large", "x" * 32_000_000)
-    params = {"name": "memory", "arguments": {"command": "view", "path": "/user/large"}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    headers = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
-    request = request_bytes("POST", "/mcp", headers=headers, body=json.dumps(message).encode())
+    await store.write("user:ana", "large", "x" * LARGE)
     async with running_gateway(store, stalled_seconds=0.1) as gateway:
         # A reader with no room of its own leaves the answer in the sockets.
         _reader, writer = await asyncio.open_connection(
             gateway.address.host, gateway.address.port, limit=1024
         )
-        writer.write(request)
+        writer.write(view_large())
         await writer.drain()
         await store.read_once.wait()
         gateway.server.stop_accepting()
         await asyncio.wait_for(gateway.server.drain(), 20)
         writer.close()
         await gateway.until_measured('commonhold_in_flight{service="gateway"} 0.0')
+
+
+async def test_a_client_that_takes_its_answer_slowly_gets_it_whole() -> None:
+    store = InMemoryStore()
+    await store.write("user:ana", "large", "x" * LARGE)
+    async with running_gateway(store, stalled_seconds=0.2) as gateway:
+        reader, writer = await asyncio.open_connection(
+            gateway.address.host, gateway.address.port, limit=1024
+        )
+        writer.write(view_large())
+        taken = len(await reader.readexactly(1))
+        began = time.monotonic()
+        while taken < LARGE:
+            part = await reader.read(1_000_000)
+            assert part, f"cut after {taken} bytes"
+            taken += len(part)
+            if time.monotonic() - began < SLOW_SECONDS:
+                await asyncio.sleep(0.02)
+        writer.close()
 
 
 async def test_what_is_no_http_is_400(gateway: RunningGateway) -> None:

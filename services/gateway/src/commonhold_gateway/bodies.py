@@ -29,10 +29,15 @@ class RejectedError(Exception):
         self.reason = reason
 
 
+class ClientLeftError(Exception):
+    """The client went away before its body was whole: there is nobody to answer."""
+
+
 class GuardedBody:
     """The `receive` of one request.
 
-    It raises RejectedError for a body that is too large, too slow or finds no room. With
+    It raises RejectedError for a body that is too large, too slow or finds no room, and
+    ClientLeftError for one that ends early. With
     its last byte the request takes its place among those in flight: slow senders hold none.
     A request for a stream takes none either, since it would keep it.
     """
@@ -78,8 +83,9 @@ class GuardedBody:
                 message = await self._receive()
         except TimeoutError:
             raise RejectedError(REQUEST_TIMEOUT, reason=TOO_SLOW) from None
-        if message["type"] == "http.request":
-            self._count(len(message.get("body", b"")), is_last=not message.get("more_body"))
+        if message["type"] != "http.request":
+            raise ClientLeftError
+        self._count(len(message.get("body", b"")), is_last=not message.get("more_body"))
         return message
 
     def _count(self, size: int, *, is_last: bool) -> None:

@@ -15,7 +15,14 @@ from commonhold.ops.admission import Admission, Lease
 from commonhold.ops.health import Health
 from commonhold.ops.metrics import HttpMetrics, Metrics
 from commonhold.ops.request_ids import request_id_of
-from commonhold_gateway.bodies import FULL, NO_ROOM, TOO_SLOW, GuardedBody, RejectedError
+from commonhold_gateway.bodies import (
+    FULL,
+    NO_ROOM,
+    TOO_SLOW,
+    ClientLeftError,
+    GuardedBody,
+    RejectedError,
+)
 from commonhold_gateway.hosts import AllowedNames
 from commonhold_gateway.identities import Authenticator, Identity
 from commonhold_gateway.replies import (
@@ -97,7 +104,8 @@ class Gates:
         lease = Lease(self._admission)
         structlog.contextvars.bind_contextvars(request_id=request_id_of(exchange.headers))
         try:
-            await self._pass(exchange, lease)
+            with suppress(ClientLeftError):
+                await self._pass(exchange, lease)
         except RejectedError as error:
             if error.reason is not None:
                 self._http.rejected(error.reason)

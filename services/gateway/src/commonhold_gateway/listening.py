@@ -1,9 +1,9 @@
 """The listening side: uvicorn's connections, opened, bounded and ended by this service.
 
-uvicorn's own server would take the signals, and it ends the process by itself. A connection
-has `head_seconds` for the head of a request once its first byte is here, and `IDLE_SECONDS`
-between requests. Their number is bounded; at the bound the one that has been open longest
-without a request makes room, so that idle connections cannot keep working ones out.
+uvicorn's own server would take the signals, and it ends the process by itself. The head of a
+request has `head_seconds` from its first byte and a bound of its size; between requests a
+connection has `IDLE_SECONDS`. Their number is bounded; at the bound the one that has been open
+longest without a request makes room, so that idle connections cannot keep working ones out.
 """
 
 import asyncio
@@ -17,12 +17,16 @@ from uvicorn.server import ServerState
 
 from commonhold.ops.descriptors import connection_bound
 from commonhold.ops.settings import Address
+from commonhold_gateway.bodies import LEAST_BYTES_PER_SECOND
 
 HEAD_SECONDS = 15.0
 IDLE_SECONDS = 75
+# Measured after a packet is parsed, so that a head may be longer by one.
+HEAD_LIMIT_BYTES = 64 * 1024
 BACKLOG = 1024
 ABORT_SECONDS = 0.5
-# A client that takes nothing for so long is not reading: it must not hold memory or a place.
+# A client that takes less than the least pace for so long is not reading: it must not hold
+# memory or a place.
 STALLED_SECONDS = 30.0
 
 logger = structlog.get_logger(__name__)
@@ -39,6 +43,7 @@ class Connection(HttpToolsProtocol):
         self._head_seconds = head_seconds
         self._stalled_seconds = stalled_seconds
         self._head_timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
         self._stall_timer: asyncio.TimerHandle | None = None
 
     @property
@@ -56,11 +61,23 @@ class Connection(HttpToolsProtocol):
         self._gateway_server.opened(self)
 
     def data_received(self, data: bytes) -> None:
+        self._head_bytes += len(data)
         super().data_received(data)
+        if self._head_bytes > HEAD_LIMIT_BYTES:
+            # The parser would copy all of it anew with every packet.
+            self.transport.close()
         if not self.is_idle:
             self._stop_timer()
         elif self._head_timer is None:
             self._head_timer = self.loop.call_later(self._head_seconds, self.transport.close)
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -74,11 +91,22 @@ class Connection(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stall_timer = self.loop.call_later(self._stalled_seconds, self.transport.abort)
+        self._watch_stall(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         self._stop_stall_timer()
         super().resume_writing()
+
+    def _watch_stall(self, unsent: int) -> None:
+        self._stall_timer = self.loop.call_later(self._stalled_seconds, self._look_again, unsent)
+
+    def _look_again(self, before: int) -> None:
+        """Cut a client that took nothing to speak of; a slow one gets its answer whole."""
+        unsent = self.transport.get_write_buffer_size()
+        if before - unsent < LEAST_BYTES_PER_SECOND * self._stalled_seconds:
+            self.transport.abort()
+        else:
+            self._watch_stall(unsent)
 
     def _stop_stall_timer(self) -> None:
         if self._stall_timer is not None:
