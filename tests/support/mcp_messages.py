@@ -24,6 +24,12 @@ def post(message: Mapping[str, Any], *, headers: Mapping[str, str]) -> bytes:
     return request_bytes("POST", "/mcp", headers={**_HEADERS, **headers}, body=body)
 
 
+def list_tools(*, era: str) -> bytes:
+    """Answered without a look at the database."""
+    headers, meta = _framing(era, method="tools/list")
+    return post({"method": "tools/list", "params": {"_meta": meta}}, headers=headers)
+
+
 def memory_call(
     arguments: Mapping[str, str],
     *,
@@ -32,17 +38,21 @@ def memory_call(
     session: Mapping[str, str] | None = None,
 ) -> bytes:
     """A call of the memory tool; `session` are the headers that `begin_session` returned."""
-    meta: dict[str, Any] = {} if key is None else {IDEMPOTENCY_KEY: key}
-    headers = dict(session or {})
-    if era == STATELESS:
-        meta |= _META
-        headers = {
-            "mcp-protocol-version": era,
-            "mcp-method": "tools/call",
-            "mcp-name": "memory",
-        }
+    headers, meta = _framing(era, method="tools/call", name={"mcp-name": "memory"})
+    if key is not None:
+        meta[IDEMPOTENCY_KEY] = key
+    headers |= session or {}
     params = {"name": "memory", "arguments": arguments, "_meta": meta}
     return post({"method": "tools/call", "params": params}, headers=headers)
+
+
+def _framing(
+    era: str, *, method: str, name: Mapping[str, str] | None = None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The headers and the `_meta` by which a request of the newer era tells its era."""
+    if era != STATELESS:
+        return {}, {}
+    return {"mcp-protocol-version": era, "mcp-method": method, **(name or {})}, dict(_META)
 
 
 def initialize() -> bytes:

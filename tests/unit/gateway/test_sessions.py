@@ -1,8 +1,11 @@
 """Sessions, for clients that insist on them (docs/reference/mcp.md, section 3)."""
 
 import asyncio
+import gc
 import json
-from collections.abc import AsyncIterator
+import logging
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -12,7 +15,16 @@ from tests.support.gateway_service import RunningGateway, hello, reply_of, runni
 from tests.support.raw_http import Answer, request_bytes
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()}
 SESSION = "mcp-session-id"
+REFUSED = 100
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
 
 
 @pytest.fixture
@@ -22,8 +34,7 @@ async def stateful(store: InMemoryStore) -> AsyncIterator[RunningGateway]:
 
 
 async def begin(gateway: RunningGateway) -> str:
-    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()}
-    answer = await gateway.post(message)
+    answer = await gateway.post(INITIALIZE)
     session = answer.header(SESSION)
     assert session is not None
     assert len(session) == 32
@@ -104,11 +115,10 @@ async def test_one_session_too_many_is_503_and_the_others_go_on(store: InMemoryS
     limits = Limits(sessions=1)
     async with running_gateway(store, is_stateful=True, limits=limits) as gateway:
         session = {SESSION: await begin(gateway)}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()}
-        assert (await gateway.post(message)).status == 503
+        assert (await gateway.post(INITIALIZE)).status == 503
         assert (await gateway.post(LIST, headers=session)).status == 200
         assert (await gateway.ask("DELETE", "/mcp", headers=session)).status == 200
-        assert (await gateway.post(message)).status == 200
+        assert (await gateway.post(INITIALIZE)).status == 200
 
 
 async def test_a_request_that_fails_leaves_no_session(store: InMemoryStore) -> None:
@@ -116,3 +126,49 @@ async def test_a_request_that_fails_leaves_no_session(store: InMemoryStore) -> N
         for _ in range(3):
             assert (await gateway.post(LIST)).status == 400
         await begin(gateway)
+
+
+async def test_a_session_that_is_not_used_ends_and_makes_room(store: InMemoryStore) -> None:
+    limits = Limits(sessions=1, session_idle_seconds=0.2)
+    async with running_gateway(store, is_stateful=True, limits=limits) as gateway:
+        session = {SESSION: await begin(gateway)}
+        await until_there_is_room(gateway)
+        assert (await gateway.post(LIST, headers=session)).status == 404
+
+
+@pytest.mark.usefixtures("traced")
+async def test_sessions_beyond_the_bound_keep_no_memory(
+    store: InMemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    # What the test run captures of the log would be counted too.
+    caplog.set_level(logging.ERROR, logger="mcp.server.streamable_http_manager")
+    limits = Limits(sessions=20)
+    async with running_gateway(store, is_stateful=True, limits=limits) as gateway:
+        for _ in range(20):
+            await begin(gateway)
+        await ask_for_sessions(gateway, 20)
+        before = await kept_bytes(gateway)
+        await ask_for_sessions(gateway, REFUSED)
+        # A session takes about 40 KiB.
+        grown = await kept_bytes(gateway) - before
+        assert grown < REFUSED * 512, grown
+
+
+async def until_there_is_room(gateway: RunningGateway) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            answer = await gateway.post(INITIALIZE)
+            if answer.status == 200:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def ask_for_sessions(gateway: RunningGateway, count: int) -> None:
+    for _ in range(count):
+        assert (await gateway.post(INITIALIZE)).status == 503
+
+
+async def kept_bytes(gateway: RunningGateway) -> int:
+    await gateway.until_measured('commonhold_in_flight{service="gateway"} 0.0')
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]

@@ -31,7 +31,7 @@ from commonhold_gateway.oauth.issuers import Issuer
 from commonhold_gateway.oauth.resources import ProtectedResource
 from commonhold_gateway.replies import Reply
 from commonhold_gateway.settings import BODY_LIMIT_BYTES, STATEFUL, GatewaySettings
-from commonhold_gateway.surface import MOST_SESSIONS, Surface
+from commonhold_gateway.surface import MOST_SESSIONS, SESSION_IDLE_SECONDS, Surface
 from commonhold_gateway.tools.table import TOOLS
 
 logger = structlog.get_logger(__name__)
@@ -47,6 +47,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     call_seconds: float = 30.0
     calls_per_client: int = 32
     sessions: int = MOST_SESSIONS
+    session_idle_seconds: float = SESSION_IDLE_SECONDS
 
 
 DEFAULT_LIMITS = Limits()
@@ -87,6 +88,7 @@ def assemble(
         body_limit_bytes=limits.body_limit_bytes,
         is_stateful=is_stateful,
         most_sessions=limits.sessions,
+        session_idle_seconds=limits.session_idle_seconds,
     )
     gates = Gates(
         surface=surface if mounts_anything else None,

@@ -68,6 +68,7 @@ class Surface:
         body_limit_bytes: int,
         is_stateful: bool = False,
         most_sessions: int = MOST_SESSIONS,
+        session_idle_seconds: float = SESSION_IDLE_SECONDS,
     ) -> None:
         self._stores = stores
         self._calls = calls
@@ -77,7 +78,7 @@ class Surface:
             self._build_server(),
             stateless=not is_stateful,
             max_request_body_size=body_limit_bytes,
-            session_idle_timeout=SESSION_IDLE_SECONDS,
+            session_idle_timeout=session_idle_seconds,
             max_sessions=most_sessions,
         )
 
