@@ -140,3 +140,14 @@ async def test_what_is_no_http_is_400(gateway: RunningGateway) -> None:
     async with await gateway.connect() as connection:
         answer = await connection.ask(b"\x16\x03\x01 hello\r\n\r\n")
         assert answer.status == 400
+
+
+async def test_as_many_make_room_as_come_at_once() -> None:
+    async with running_gateway(InMemoryStore(), most_connections=4) as gateway:
+        crowd = await asyncio.gather(*(gateway.connect() for _ in range(12)))
+        gone = [asyncio.create_task(one.read_to_end()) for one in crowd]
+        done, staying = await asyncio.wait(gone, timeout=1)
+        assert (len(done), len(staying)) == (8, 4)
+        for one in crowd:
+            await one.close()
+        await asyncio.gather(*gone)

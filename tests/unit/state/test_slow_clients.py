@@ -145,6 +145,16 @@ class TestConnections:
             for connection in silent:
                 await connection.close()
 
+    async def test_as_many_make_room_as_come_at_once(self) -> None:
+        async with running(InMemoryStore(), most_connections=4) as wire:
+            crowd = await asyncio.gather(*(wire.connect() for _ in range(12)))
+            gone = [asyncio.create_task(one.read_to_end()) for one in crowd]
+            done, staying = await asyncio.wait(gone, timeout=1)
+            assert (len(done), len(staying)) == (8, 4)
+            for one in crowd:
+                await one.close()
+            await asyncio.gather(*gone)
+
     async def test_refused_senders_that_go_on_sending_cannot_either(self) -> None:
         async with running(InMemoryStore(), most_connections=3) as wire:
             senders = [await wire.connect() for _ in range(3)]

@@ -220,7 +220,8 @@ class GatewayServer:
 
     def _make_room(self) -> bool:
         for connection in self._open:
-            if connection.is_idle:
+            # One that already makes room for another is still here until the loop comes to it.
+            if connection.is_idle and not connection.transport.is_closing():
                 connection.transport.close()
                 return True
         return False

@@ -181,8 +181,11 @@ class WireServer(web.Server):
                 connection.force_close()
 
     def _make_room(self) -> bool:
-        for connection in self._open:
-            if isinstance(connection, Connection) and connection.has_answered:
+        for connection, transport in self._open.items():
+            # One that already makes room for another is still here until the loop comes to it.
+            if transport.is_closing() or not isinstance(connection, Connection):
+                continue
+            if connection.has_answered:
                 connection.force_close()
                 return True
         return False
