@@ -179,7 +179,7 @@ GOOD: dict[str, Callable[[LocalIssuer], str]] = {
     "expired within the leeway": with_time("exp", -5),
     "not yet, within the leeway": with_time("nbf", 5),
     "no kid, one key": lambda i: i.key.sign(i.claims(), headers={"kid": None}),
-    "fraction of a second": with_claims(exp=time() + 60.5),
+    "fraction of a second": lambda i: i.token(exp=int(time()) + 60.5),
 }
 
 
