@@ -188,7 +188,23 @@ async def test_an_edit_only_mount_takes_edits(store: InMemoryStore, ana: Caller)
     assert await ana.succeed("view", path="/board/p") == "/board/p (v3):\n1: b\n2: c"
 
 
-@pytest.mark.parametrize("error", [RuntimeError("dsn=secret"), StoreUnavailableError("secret")])
+async def test_a_store_that_is_away_is_logged_without_a_traceback(store: InMemoryStore) -> None:
+    with capture_logs() as logs:
+        error = await failing(store, StoreUnavailableError("no connection")).fail(
+            "view", path="/user/d"
+        )
+    assert error == "Tool 'memory' failed: internal error"
+    assert logs == [
+        {
+            "event": "tool_failed",
+            "log_level": "error",
+            "tool": "memory",
+            "reason": "no connection",
+        }
+    ]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("dsn=secret"), KeyError("secret")])
 async def test_what_broke_is_logged_and_not_told(store: InMemoryStore, error: Exception) -> None:
     with capture_logs() as logs:
         result = await failing(store, error).call("view", path="/user/p")

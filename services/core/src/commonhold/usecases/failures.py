@@ -10,6 +10,7 @@ from commonhold.contract.errors import (
     ConversationStoreError,
     MemoryConflictError,
     MemoryStoreError,
+    StoreUnavailableError,
 )
 from commonhold.usecases.envelopes import ToolResult, fail
 
@@ -67,7 +68,11 @@ def answer_failure(tool: str, error: Exception) -> ToolResult:
         return fail(error.message, hint=error.hint, code=error.code)
     if isinstance(error, CommonholdError) and _is_told(error):
         return fail(f"[{error.code}] {error.message}", hint=_hint(error))
-    logger.error("tool_failed", tool=tool, exc_info=error)
+    if isinstance(error, StoreUnavailableError):
+        # Every call says so while a database is away; where in the code it was tells nothing.
+        logger.error("tool_failed", tool=tool, reason=error.reason)
+    else:
+        logger.error("tool_failed", tool=tool, exc_info=error)
     return fail(f"Tool {tool!r} failed: internal error", code=EXECUTION_FAILED)
 
 
