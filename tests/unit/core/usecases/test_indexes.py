@@ -1,5 +1,6 @@
 """The index: its lines, its three forms, and its budget."""
 
+import string
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -184,7 +185,9 @@ def test_the_mailbox_lines_come_out_of_the_budget() -> None:
     assert render_index(counted, budget=175 + len(suffix)) == AT_175 + suffix
 
 
-names = st.sampled_from(["a", "b", "a/x", "a/y", "b/z", "c/long-name", "messages/m", "d", "e/f/g"])
+LETTERS = string.ascii_letters + string.digits
+NAMES = ["a", "b", "a/x", "a/y", "b/z", "c/long-name", "messages/m", "d", "e/f/g", "a/" + "w" * 60]
+names = st.sampled_from(NAMES)
 histories = st.lists(st.tuples(st.sampled_from(["user:ana", "project:erp"]), names), max_size=40)
 
 
@@ -207,6 +210,43 @@ async def test_an_outline_gives_the_index_that_a_listing_gives(
         for store in (outlined, listed)
     ]
     assert texts[0] == texts[1]
+
+
+class WatchedStore(InMemoryStore):
+    """Remembers how many rows each outline was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(clock=TickingClock())
+        self.asked: list[int] = []
+
+    async def outline(self, scope: str, **options: Any) -> Outline:
+        self.asked.append(options["newest"])
+        return await super().outline(scope, **options)
+
+
+@pytest.mark.parametrize(
+    ("count", "width", "asked"),
+    [
+        (10, 1, [11]),
+        (60, 30, [11]),
+        (30, 1, [11, 35]),
+        (60, 1, [11, 35]),
+    ],
+    ids=["all fit", "usual names", "short names that all fit", "short names"],
+)
+async def test_a_store_is_asked_again_only_where_short_names_leave_room(
+    count: int, width: int, asked: list[int]
+) -> None:
+    watched, listed = WatchedStore(), PlainStore(clock=TickingClock())
+    for number in range(count):
+        for store in (watched, listed):
+            await store.write("user:ana", f"{LETTERS[number]:x>{width}}", "x")
+    texts = [
+        await Caller(store, "scope=user:ana,path=m", index_budget=240).succeed("view")
+        for store in (watched, listed)
+    ]
+    assert texts[0] == texts[1]
+    assert watched.asked == asked
 
 
 async def test_each_scope_is_read_once_and_no_body_at_all(store: InMemoryStore) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from commonhold.contract.documents import MemoryEntry
-from commonhold.contract.outlines import LOOSE, Outlined, directory_of
+from commonhold.contract.outlines import LOOSE, Outline, Outlined, directory_of
 from commonhold.contract.stores import MemoryReader
 from commonhold.usecases.contexts import DEFAULT_INDEX_BUDGET
 from commonhold.usecases.mounts import Mount, MountTable
@@ -21,6 +21,8 @@ _GAP = "\n\n"
 _EMPTY = "(empty)"
 # The line of a document whose name and mount are one letter each, with its newline.
 _SHORTEST_LINE = len("- /m/p\n")
+# Most lines are at least this long; where they are not, a second question costs little.
+_USUAL_LINE = 24
 
 
 class IndexedMount(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +61,8 @@ async def read_index(
 ) -> str:
     """Render the index of a caller's mounts; each scope is read once, and no body at all.
 
-    An Outlined store is asked only for what can be shown or is counted.
+    An Outlined store is asked only for what can be shown or is counted, and a second time
+    where names are so short that the budget has room for more.
     """
     if isinstance(documents, Outlined) and not counts_mailboxes:
         return render_index(await _outlined(documents, table, budget=budget), budget=budget)
@@ -81,10 +84,8 @@ async def read_index(
 
 
 async def _outlined(documents: Outlined, table: MountTable, *, budget: int) -> list[IndexedMount]:
-    # One more than the budget has room for, whatever the names.
-    newest = max(budget, 0) // _SHORTEST_LINE + 1
     outlines = {
-        scope: await documents.outline(scope, excluding=STATE_PREFIXES, newest=newest)
+        scope: await _outline(documents, scope, table, budget=budget)
         for scope in dict.fromkeys(mount.scope for mount in table.mounts)
     }
     return [
@@ -95,6 +96,27 @@ async def _outlined(documents: Outlined, table: MountTable, *, budget: int) -> l
         )
         for mount in table.mounts
     ]
+
+
+async def _outline(documents: Outlined, scope: str, table: MountTable, *, budget: int) -> Outline:
+    """As many rows as fill the budget: with lines of usual length, else with the shortest."""
+    room = max(budget, 0)
+    outline = await documents.outline(
+        scope, excluding=STATE_PREFIXES, newest=room // _USUAL_LINE + 1
+    )
+    mounts = [mount for mount in table.mounts if mount.scope == scope]
+    if all(_is_enough(outline, mount, budget=budget) for mount in mounts):
+        return outline
+    return await documents.outline(
+        scope, excluding=STATE_PREFIXES, newest=room // _SHORTEST_LINE + 1
+    )
+
+
+def _is_enough(outline: Outline, mount: Mount, *, budget: int) -> bool:
+    """Whether no document beyond the newest can change the index."""
+    if len(outline.newest) == sum(outline.counts.values()):
+        return True
+    return sum(len(entry_line(mount, entry)) + 1 for entry in outline.newest) > budget
 
 
 def render_index(mounts: Sequence[IndexedMount], *, budget: int = DEFAULT_INDEX_BUDGET) -> str:
