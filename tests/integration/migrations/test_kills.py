@@ -13,9 +13,11 @@ from commonhold.migrations import SCHEMA_VERSION, SchemaState, migrate
 from commonhold.migrations.scripts import MIGRATIONS
 
 LOCK = 4242
-# In the step that makes the tables, or behind all steps, where the search index is built.
+# In the step that makes the tables, ahead of a later one, where its indexes are built, or behind
+# all steps, where the search index is.
 HALTS = {
     "in a step": "to_regclass('commonhold.turns') IS NOT NULL",
+    "ahead of a step": "to_regclass('commonhold.documents_recent') IS NOT NULL",
     "at the search index": "to_regclass('commonhold.turns_search') IS NOT NULL",
 }
 HALT = """

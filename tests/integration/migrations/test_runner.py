@@ -22,6 +22,26 @@ from tests.support.catalog import describe
 from tests.support.postgres import PostgresServer, temporary_database
 
 SEARCH_INDEX = "turns_search"
+OUTLINE_INDEXES = ["documents_recent", "documents_newer_format"]
+DOCUMENT = """
+INSERT INTO commonhold.documents (
+    scope, path, content, version, highest_version, is_live, action,
+    created_at, updated_at, newest_at
+)
+VALUES ('user:a', $1, 'text', 1, 1, true, 'created', now(), now(), now())
+"""
+WAITING = """
+SELECT EXISTS (
+    SELECT 1 FROM pg_locks AS l
+    JOIN pg_stat_activity AS a USING (pid)
+    WHERE NOT l.granted AND a.datname = current_database() AND a.query LIKE 'CREATE INDEX%'
+)
+"""
+VALID = """
+SELECT count(*) FROM pg_index AS i
+JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indisvalid AND c.relname = ANY($1)
+"""
 
 
 @pytest.fixture
@@ -169,6 +189,49 @@ async def test_a_step_gives_up_rather_than_queue_behind_a_long_lock(
         await conn.execute("LOCK TABLE commonhold.documents IN ACCESS SHARE MODE")
         with pytest.raises(MigrationError, match="lock timeout"):
             await migrate(empty_database_dsn)
+
+
+@pytest.fixture
+async def before_outlines(empty_database_dsn: str, conn: Any) -> str:
+    """A database in use at the version before the indexes of outlines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "MIGRATIONS", MIGRATIONS[:4])
+        await migrate(empty_database_dsn)
+    await conn.execute(DOCUMENT, "a")
+    return empty_database_dsn
+
+
+async def test_writes_go_on_while_the_indexes_of_a_step_are_built(
+    before_outlines: str, conn: Any
+) -> None:
+    other = await asyncpg.connect(before_outlines)
+    writing = other.transaction()
+    await writing.start()
+    await other.execute(DOCUMENT, "b")
+    running = asyncio.create_task(migrate(before_outlines))
+    async with asyncio.timeout(30):
+        while not await conn.fetchval(WAITING):  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.02)
+    # An index built in a transaction would make this wait behind it.
+    await conn.execute("SET lock_timeout = '2s'")
+    await conn.execute(DOCUMENT, "c")
+    await writing.commit()
+    await other.close()
+    report = await running
+    assert report.state == SchemaState(SCHEMA_VERSION, 1)
+    assert await conn.fetchval(VALID, OUTLINE_INDEXES) == len(OUTLINE_INDEXES)
+
+
+async def test_an_index_of_a_step_left_half_built_is_built_again(
+    before_outlines: str, conn: Any
+) -> None:
+    await conn.execute("CREATE INDEX documents_recent ON commonhold.documents (scope)")
+    await conn.execute(
+        "UPDATE pg_index SET indisvalid = false"
+        " WHERE indexrelid = 'commonhold.documents_recent'::regclass"
+    )
+    await migrate(before_outlines)
+    assert await conn.fetchval(VALID, OUTLINE_INDEXES) == len(OUTLINE_INDEXES)
 
 
 async def test_a_search_index_left_half_built_is_built_again(

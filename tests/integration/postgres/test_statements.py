@@ -52,12 +52,25 @@ SELECT sha256(k::text::bytea), k::text, '1' FROM generate_series(1, 10000) AS k;
 INSERT INTO commonhold.cache_series (digest, key, hits, expires_at)
 SELECT sha256(k::text::bytea), k::text, '{1,2,3}', now() FROM generate_series(1, 10000) AS k;
 """
+# A tenth of it is under the prefix that an outline excludes.
+FILL_SCOPE = """
+INSERT INTO commonhold.documents (
+    scope, path, content, version, highest_version, is_live, action,
+    created_at, updated_at, newest_at
+)
+SELECT
+    'user:1', CASE WHEN p % 11 = 0 THEN 'm/' ELSE 'notes-' || p % 40 || '/' END || p,
+    repeat('text', 250), 1, 1, true, 'created', now(), now() + make_interval(secs => p), now()
+FROM generate_series(1, 11000) AS p
+"""
 STAMP = "'2026-01-01T00:00:00Z'::timestamptz"
 # Fences of a search: ids, prefixes, and the range of the prefixes.
 ANYWHERE = "null, null, null, null"
 IN_ONE = "'{c-7}', null, null, null"
 WITHIN_FEW = "null, '{c-123,c-124}', 'c-123', 'c-124\U0010ffff'"
 WITHIN_MANY = "null, '{c-1,c-2}', 'c-1', 'c-2\U0010ffff'"
+# Ranges without a prefix, the prefix, and how many rows.
+OUTLINED = "'user:1', '{\"\",m/􏿿}', '{m/,􏿿}', '{m/}', 20"
 # Statement, its arguments as SQL, and the index it must read.
 HOT = [
     ("select_document", "'user:1', 'notes/7'", "documents_live"),
@@ -93,6 +106,9 @@ HOT = [
     ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {WITHIN_FEW}", "turns_pkey"),
     ("search_turns", f"'%common%', '%', '{{}}', 50, 9999, {WITHIN_MANY}", "turns_by_time"),
     ("search_turns", f"'%sextant%', '%', '{{}}', 50, 9999, {WITHIN_MANY}", "turns_search"),
+    ("outline_documents", OUTLINED, "documents_live"),
+    ("outline_documents", OUTLINED, "documents_recent"),
+    ("outline_documents", OUTLINED, "documents_newer_format"),
     ("select_key", "'client:a', 'k'", "idempotency_pkey"),
     ("select_value", "sha256('7')", "cache_values_pkey"),
     ("count_hits", "sha256('7'), 2", "cache_series_pkey"),
@@ -127,6 +143,26 @@ async def test_hot_statements_read_their_index_and_no_table_from_end_to_end(conn
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+async def test_an_outline_counts_from_an_index_and_reads_no_row_but_the_newest(
+    conn: Any, mode: str
+) -> None:
+    await conn.execute(FILL_SCOPE)
+    await conn.execute("VACUUM ANALYZE commonhold.documents")
+    await conn.execute(f"SET plan_cache_mode = {mode}")
+    plan = await _plan(conn, STATEMENTS["outline_documents"], OUTLINED, options="ANALYZE, ")
+    nodes = list(_nodes(plan))
+    kinds = {node["Index Name"]: node["Node Type"] for node in nodes if "Index Name" in node}
+    assert kinds == {
+        "documents_live": "Index Only Scan",
+        "documents_recent": "Index Scan",
+        "documents_newer_format": "Index Scan",
+    }
+    rows = {node.get("Index Name"): node["Actual Rows"] * node["Actual Loops"] for node in nodes}
+    assert (rows["documents_recent"], rows["documents_newer_format"]) == (20, 0)
+    assert rows["documents_live"] == 10_000
+
+
 def test_a_file_with_a_statement_missing_or_unused_is_refused() -> None:
     with pytest.raises(ValueError, match=r"missing .*'select_document'.*not declared .'stray'"):
         in_record(DocumentStatements, "-- name: stray\nSELECT 1;\n")
@@ -142,11 +178,11 @@ def test_a_schema_name_outside_the_grammar_never_reaches_a_statement() -> None:
         statements_in('x"; DROP TABLE documents; --')
 
 
-async def _plan(conn: Any, statement: str, arguments: str) -> dict[str, Any]:
+async def _plan(conn: Any, statement: str, arguments: str, *, options: str = "") -> dict[str, Any]:
     """The plan for these very arguments, as the first executions of a statement are planned."""
     await conn.execute(f"PREPARE probed AS {statement}")
     try:
-        found = await conn.fetchval(f"EXPLAIN (FORMAT JSON) EXECUTE probed ({arguments})")
+        found = await conn.fetchval(f"EXPLAIN ({options}FORMAT JSON) EXECUTE probed ({arguments})")
     finally:
         await conn.execute("DEALLOCATE probed")
     plan: dict[str, Any] = json.loads(found)[0]["Plan"]

@@ -1,15 +1,29 @@
 """The files of the migrations: one line of numbers, and states that go together."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from commonhold.migrations import SCHEMA_VERSION, SchemaState, explain, is_compatible
-from commonhold.migrations.scripts import MIGRATIONS, load_migrations
+from commonhold.migrations.indexes import BUILT_AHEAD
+from commonhold.migrations.scripts import MIGRATIONS, Migration, load_migrations
 
 
 def test_the_migrations_have_a_single_head_and_no_gap() -> None:
     assert [migration.version for migration in MIGRATIONS] == list(range(1, SCHEMA_VERSION + 1))
+
+
+@pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: migration.name)
+def test_an_index_on_a_table_of_an_earlier_step_is_one_that_is_built_ahead(
+    migration: Migration,
+) -> None:
+    indexed = re.findall(
+        r"CREATE (?:UNIQUE )?INDEX.*?ON (commonhold\.\w+)", migration.sql, re.DOTALL
+    )
+    made = re.findall(r"CREATE (?:UNLOGGED )?TABLE (commonhold\.\w+)", migration.sql)
+    ahead = [found["table"] for found in BUILT_AHEAD.finditer(migration.sql)]
+    assert ahead == [table for table in indexed if table not in made]
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,7 @@ class OutlinedContract(StoreSubject):
             ("a_",),
             ("a",),
             ("a/", "b", "a/"),
+            ("a/y", "a", "a/", "B"),
             ("%", "_"),
             ("\x00",),
             ("",),

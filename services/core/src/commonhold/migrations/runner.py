@@ -15,6 +15,7 @@ from commonhold.contract.errors import CommonholdError
 from commonhold.contract.ids import check_schema_name
 from commonhold.migrations.connections import Connection
 from commonhold.migrations.grants import grant_serving_role
+from commonhold.migrations.indexes import build_ahead
 from commonhold.migrations.scripts import MIGRATIONS, Migration, in_schema
 from commonhold.migrations.search_index import ensure_search_index
 from commonhold.migrations.state import SchemaState, encoding_fault, explain, is_compatible
@@ -128,6 +129,7 @@ async def _run(
     missing = [m for m in MIGRATIONS if found is None or m.version > found.version]
     _refuse_downtime(found, missing, allow_downtime=allow_downtime)
     for migration in missing:
+        await build_ahead(conn, migration.sql, schema=schema)
         await _apply(conn, migration, schema=schema)
         applied.append(f"{migration.version:04d}_{migration.name}")
         say(f"applied {applied[-1]}")

@@ -45,6 +45,14 @@ CREATE TABLE commonhold.documents (
 -- Listings skip the heads of deleted paths without reading them.
 CREATE INDEX documents_live ON commonhold.documents (scope, path) WHERE is_live;
 
+-- An outline shows the documents written last.
+CREATE INDEX documents_recent
+ON commonhold.documents (scope, updated_at DESC, path) WHERE is_live;
+
+-- Nearly always empty: an outline must refuse a scope that holds such a document.
+CREATE INDEX documents_newer_format
+ON commonhold.documents (scope, path) WHERE is_live AND format <> 1;
+
 CREATE TABLE commonhold.document_versions (
     scope text COLLATE "C" NOT NULL,
     path text COLLATE "C" NOT NULL,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import asyncpg
 
 from commonhold.migrations.connections import Connection
-from commonhold.migrations.scripts import in_schema
+from commonhold.migrations.indexes import ensure_index
 
 _INDEX = "turns_search"
 
@@ -17,12 +17,6 @@ SELECT n.nspname FROM pg_catalog.pg_extension AS e
 JOIN pg_catalog.pg_namespace AS n ON n.oid = e.extnamespace
 WHERE e.extname = 'pg_trgm'
 """
-_INDEX_STATE = """
-SELECT i.indisvalid FROM pg_catalog.pg_index AS i
-JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
-JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-WHERE n.nspname = $1 AND c.relname = $2
-"""
 
 
 async def ensure_search_index(conn: Connection, *, schema: str, say: Callable[[str], None]) -> bool:
@@ -30,27 +24,15 @@ async def ensure_search_index(conn: Connection, *, schema: str, say: Callable[[s
     extension_schema = await _ensure_extension(conn, say)
     if extension_schema is None:
         return False
-    is_valid = await conn.fetchval(_INDEX_STATE, schema, _INDEX)
-    if is_valid:
-        return True
-    # A concurrent build waits for the transactions of others, for as long as they take.
-    await conn.execute("SET statement_timeout = 0; SET lock_timeout = 0")
-    if is_valid is not None:
-        # An interrupted concurrent build leaves an index that is kept up but never read.
-        await conn.execute(in_schema(f"DROP INDEX CONCURRENTLY commonhold.{_INDEX}", schema))
-    is_filled = await conn.fetchval(
-        in_schema("SELECT EXISTS (SELECT 1 FROM commonhold.turns)", schema)
+    built = await ensure_index(
+        conn,
+        _INDEX,
+        table="commonhold.turns",
+        definition=f'USING gin (search_text "{extension_schema}".gin_trgm_ops) WHERE NOT redacted',
+        schema=schema,
     )
-    # Only a filled table is worth the concurrent build, which waits for every transaction.
-    concurrently = "CONCURRENTLY " if is_filled else ""
-    await conn.execute(
-        in_schema(
-            f"CREATE INDEX {concurrently}{_INDEX} ON commonhold.turns"
-            f' USING gin (search_text "{extension_schema}".gin_trgm_ops) WHERE NOT redacted',
-            schema,
-        )
-    )
-    say("built the search index")
+    if built:
+        say("built the search index")
     return True
 
 

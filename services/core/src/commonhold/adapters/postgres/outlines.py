@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from commonhold.adapters.postgres import rows
+from commonhold.adapters.postgres.connections import AFTER_ANY
 from commonhold.adapters.postgres.statements import OutlineStatements
 from commonhold.contract.outlines import Outline, newest_first
 from commonhold.migrations.connections import Connection
@@ -17,9 +18,21 @@ class Outlines:
     async def outline(
         self, conn: Connection, scope: str, *, excluding: Sequence[str], newest: int
     ) -> Outline:
-        found = await conn.fetch(self._sql.outline_documents, scope, excluding, newest)
+        lows, highs = _ranges_without(excluding)
+        found = await conn.fetch(self._sql.outline_documents, scope, lows, highs, excluding, newest)
         entries = [rows.entry(row, scope=scope) for row in found if row["path"] is not None]
         return Outline(
             newest=tuple(newest_first(entries)),
             counts={row["directory"]: row["documents"] for row in found if row["path"] is None},
         )
+
+
+def _ranges_without(prefixes: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Where the ranges start, and before what they end, that hold every other path once."""
+    lows, highs = [""], list[str]()
+    for prefix in sorted(prefixes):
+        # A prefix of the one before is sorted before it, so what it covers is behind already.
+        if prefix >= lows[-1]:
+            highs.append(prefix)
+            lows.append(prefix + AFTER_ANY)
+    return lows, [*highs, AFTER_ANY]

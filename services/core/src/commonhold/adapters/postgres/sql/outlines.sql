@@ -2,33 +2,29 @@
 
 -- name: outline_documents
 -- One row a directory, the newest documents, and one whose format is its own if there is one,
--- all as of one moment.
-WITH live AS MATERIALIZED (
+-- all as of one moment. $2 and $3 are the ranges of paths to count, which leave out the
+-- prefixes in $4: a comparison of every counted row with every prefix would cost more than
+-- the count.
+WITH counted AS (
     SELECT
-        path, version, created_at, updated_at, redacted, format,
-        path ^@ ANY($2::text []) AS is_out
-    FROM commonhold.documents
-    WHERE scope = $1 AND is_live
-),
-counted AS (
-    SELECT
-        CASE WHEN strpos(path, '/') > 0 THEN split_part(path, '/', 1) ELSE '' END AS directory,
+        CASE WHEN strpos(d.path, '/') > 0 THEN split_part(d.path, '/', 1) ELSE '' END AS directory,
         count(*) AS documents
-    FROM live
-    WHERE NOT is_out
+    FROM unnest($2::text [], $3::text []) AS r (low, high)
+    INNER JOIN commonhold.documents AS d ON d.path >= r.low AND d.path < r.high
+    WHERE d.scope = $1 AND d.is_live
     GROUP BY directory
 ),
 shown AS (
     SELECT path, version, created_at, updated_at, redacted, format
-    FROM live
-    WHERE NOT is_out
+    FROM commonhold.documents
+    WHERE scope = $1 AND is_live AND NOT path ^@ ANY($4::text [])
     ORDER BY updated_at DESC, path
-    LIMIT $3
+    LIMIT $5
 ),
 newer AS (
     SELECT path, version, created_at, updated_at, redacted, format
-    FROM live
-    WHERE format <> 1
+    FROM commonhold.documents
+    WHERE scope = $1 AND is_live AND format <> 1
     ORDER BY path
     LIMIT 1
 )
