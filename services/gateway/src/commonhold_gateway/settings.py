@@ -1,12 +1,12 @@
 """The settings of the MCP gateway (docs/reference/settings.md, section 3)."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
-from commonhold.contract.errors import CommonholdError, ConfigurationError
+from commonhold.contract.errors import CommonholdError
+from commonhold.ops.flags import listen_of, listening_parser, schema_of
 from commonhold.ops.service_settings import (
     BodyTimeoutSeconds,
     DrainSeconds,
@@ -30,9 +30,7 @@ from commonhold.ops.settings import (
     address,
     any_text,
     one_of,
-    port,
     read_settings,
-    schema_name,
     seconds,
     whole_number,
 )
@@ -139,36 +137,15 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> GatewaySettings:
     """Flags win over the environment. Raises ConfigurationError for anything bad."""
-    flags = _parser().parse_args(arguments)
-    settings = read_settings(GatewaySettings, environ)
-    listen = Address(
-        settings.listen.host if flags.host is None else flags.host,
-        settings.listen.port if flags.port is None else _flag("--port", flags.port),
-    )
-    schema = settings.schema if flags.schema is None else _schema_flag(flags.schema)
-    return msgspec.structs.replace(settings, listen=listen, schema=schema)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="commonhold-gateway",
+    parser = listening_parser(
+        "commonhold-gateway",
         description="The MCP gateway. Settings come from the environment.",
+        listen="COMMONHOLD_GATEWAY_LISTEN",
     )
-    parser.add_argument("--host", help="address to listen on, instead of COMMONHOLD_GATEWAY_LISTEN")
-    parser.add_argument("--port", help="port to listen on, instead of COMMONHOLD_GATEWAY_LISTEN")
-    parser.add_argument("--schema", help="Postgres schema, instead of COMMONHOLD_SCHEMA")
-    return parser
-
-
-def _flag(name: str, text: str) -> int:
-    try:
-        return port(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{name} {error}") from None
-
-
-def _schema_flag(text: str) -> str:
-    try:
-        return schema_name(text)
-    except ValueError as error:
-        raise ConfigurationError(f"--schema {error}") from None
+    flags = parser.parse_args(arguments)
+    settings = read_settings(GatewaySettings, environ)
+    return msgspec.structs.replace(
+        settings,
+        listen=listen_of(flags, settings.listen),
+        schema=schema_of(flags, settings.schema),
+    )

@@ -1,12 +1,11 @@
 """The settings of the state service (docs/reference/settings.md, section 1)."""
 
-import argparse
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
-from commonhold.contract.errors import ConfigurationError
+from commonhold.ops.flags import listen_of, listening_parser, schema_of
 from commonhold.ops.service_settings import (
     BodyTimeoutSeconds,
     DrainSeconds,
@@ -24,7 +23,7 @@ from commonhold.ops.service_settings import (
     StatementTimeoutSeconds,
     Tokens,
 )
-from commonhold.ops.settings import Address, Setting, address, port, read_settings, schema_name
+from commonhold.ops.settings import Address, Setting, address, read_settings
 
 
 class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,36 +53,15 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> StateSettings:
     """Flags win over the environment. Raises ConfigurationError for anything bad."""
-    flags = _parser().parse_args(arguments)
-    settings = read_settings(StateSettings, environ)
-    listen = Address(
-        settings.listen.host if flags.host is None else flags.host,
-        settings.listen.port if flags.port is None else _flag("--port", flags.port),
-    )
-    schema = settings.schema if flags.schema is None else _schema_flag(flags.schema)
-    return msgspec.structs.replace(settings, listen=listen, schema=schema)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="commonhold-state",
+    parser = listening_parser(
+        "commonhold-state",
         description="The state service: wire 6 over HTTP. Settings come from the environment.",
+        listen="COMMONHOLD_STATE_LISTEN",
     )
-    parser.add_argument("--host", help="address to listen on, instead of COMMONHOLD_STATE_LISTEN")
-    parser.add_argument("--port", help="port to listen on, instead of COMMONHOLD_STATE_LISTEN")
-    parser.add_argument("--schema", help="Postgres schema, instead of COMMONHOLD_SCHEMA")
-    return parser
-
-
-def _flag(name: str, text: str) -> int:
-    try:
-        return port(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{name} {error}") from None
-
-
-def _schema_flag(text: str) -> str:
-    try:
-        return schema_name(text)
-    except ValueError as error:
-        raise ConfigurationError(f"--schema {error}") from None
+    flags = parser.parse_args(arguments)
+    settings = read_settings(StateSettings, environ)
+    return msgspec.structs.replace(
+        settings,
+        listen=listen_of(flags, settings.listen),
+        schema=schema_of(flags, settings.schema),
+    )
