@@ -55,6 +55,8 @@ class ServiceProcess:
                     connection = await self.connect()
                 except ConnectionRefusedError:
                     return
+                except ConnectionResetError:
+                    continue  # the listener closed with this connection still in its queue
                 await connection.close()
                 await asyncio.sleep(POLL_SECONDS)
 
