@@ -81,6 +81,20 @@ offline: ## Without a registry: build stand-ins for the public base images
 	@deploy/offline/ensure-docker.sh
 	@deploy/offline/offline-images.sh
 
+##@ In a cluster
+
+# What the chart and its tests run.
+CLUSTER_IMAGES := $(SERVICES:%=commonhold-%:local) postgres:17 prom/prometheus:v2.53.3
+
+.PHONY: cluster
+cluster: images ## Start a Kubernetes on this machine, load the images, print its KUBECONFIG
+	@kubeconfig=$$(deploy/offline/kubernetes.sh up | tail -n 1) && \
+	  deploy/offline/kubernetes.sh load $(CLUSTER_IMAGES) && echo "export KUBECONFIG=$$kubeconfig"
+
+.PHONY: cluster-down
+cluster-down: ## Stop it and delete its data
+	@deploy/offline/kubernetes.sh down
+
 ##@ Prove
 
 .PHONY: test
