@@ -20,6 +20,7 @@ from tests.support.postgres import (
     temporary_database,
     with_address,
 )
+from tests.support.shown_commands import blocks_run_by
 
 SERVER_KIND = pytest.StashKey[str]()
 SKIPPED = pytest.StashKey[int]()
@@ -78,6 +79,20 @@ def signals_as_from_a_terminal() -> Iterator[None]:
     yield
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture
+def shown_commands(request: pytest.FixtureRequest) -> Iterator[Callable[[str], list[str]]]:
+    """The blocks of a page that are said to be run by this test, which must run all of them."""
+    shown = blocks_run_by(request.node.nodeid.partition("[")[0])
+    asked: set[str] = set()
+
+    def of(page: str) -> list[str]:
+        asked.add(page)
+        return shown[page]
+
+    yield of
+    assert shown.keys() == asked, "a page names this test for commands that it does not take"
 
 
 @pytest.fixture(scope="session")

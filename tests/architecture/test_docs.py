@@ -7,7 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.markdown import REFERENCE, REPOSITORY, anchors, headings, links, pages, section
+from tests.support.markdown import (
+    REFERENCE,
+    REPOSITORY,
+    anchors,
+    headings,
+    links,
+    pages,
+    remarked_fences,
+    section,
+)
+from tests.support.shown_commands import (
+    Block,
+    blocks_of,
+    blocks_run_by,
+    faults_of,
+    telling_pages,
+)
 
 SOURCES = sorted(
     path
@@ -114,3 +130,46 @@ def test_every_decision_is_in_the_index() -> None:
 def test_every_page_of_the_reference_is_in_its_index() -> None:
     listed = set(links((REFERENCE / "README.md").read_text()))
     assert {path.name for path in REFERENCE.glob("*.md")} - {"README.md"} <= listed
+
+
+@pytest.mark.parametrize("page", telling_pages(), ids=_name)
+def test_every_command_of_a_page_is_run_by_a_test_or_says_why_not(page: Path) -> None:
+    assert [fault for block in blocks_of(page) for fault in faults_of(block)] == []
+
+
+@pytest.mark.parametrize(
+    ("remark", "fault"),
+    [
+        ("", "no test and no reason above: make run"),
+        ("not run: no", "no test and no reason above: make run"),
+        ("tested somewhere", "no test and no reason above: make run"),
+        ("run by tests/e2e/test_gone.py::test_it", "no such test: tests/e2e/test_gone.py::test_it"),
+        ("run by tests/conftest.py::test_it", "no such test: tests/conftest.py::test_it"),
+        (
+            # A test that is there, and takes nothing from a page.
+            "run by tests/architecture/test_docs.py::test_every_decision_is_in_the_index",
+            "no such test: tests/architecture/test_docs.py::test_every_decision_is_in_the_index",
+        ),
+    ],
+)
+def test_a_block_without_a_test_or_a_reason_is_found(remark: str, fault: str) -> None:
+    block = Block(page="README.md", language="sh", commands="make run\n", remark=remark)
+    assert faults_of(block) == [fault]
+
+
+def test_a_block_of_no_language_is_found() -> None:
+    (block,) = (
+        Block(page="README.md", language=language, commands=body, remark=remark)
+        for language, body, remark in remarked_fences(
+            "1. In a list:\n\n   ```\n   make run\n   ```\n"
+        )
+    )
+    assert block.commands == "make run\n"
+    assert faults_of(block) == ["a block says no language: `text` for what is none"]
+
+
+def test_a_block_is_given_to_the_test_that_its_remark_names() -> None:
+    runners = [block.runner for page in telling_pages() for block in blocks_of(page)]
+    named = {runner for runner in runners if runner is not None}
+    assert named
+    assert all(blocks_run_by(test) for test in named)

@@ -1,13 +1,19 @@
 """Markdown as the documentation tests read it: headings, links, tables and fenced blocks."""
 
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 REFERENCE = REPOSITORY / "docs/reference"
 
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A block, which may stand in a list, with the remark right above it.
+_FENCE = re.compile(
+    r"(?:^ *<!-- (?P<remark>[^\n]*) -->\n)?"
+    r"^(?P<margin> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=margin)```$",
+    re.MULTILINE | re.DOTALL,
+)
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -31,7 +37,13 @@ def reference(name: str) -> str:
 
 
 def fences(text: str, language: str) -> list[str]:
-    return [body for found, body in _FENCE.findall(text) if found == language]
+    return [body for found, body, _remark in remarked_fences(text) if found == language]
+
+
+def remarked_fences(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the language and body of each block, and the remark above it or nothing."""
+    for found in _FENCE.finditer(text):
+        yield found["language"], textwrap.dedent(found["body"]), found["remark"] or ""
 
 
 def headings(text: str) -> list[str]:
