@@ -12,6 +12,7 @@ from commonhold.conformance import (
     ConversationStoreContract,
     DigestibleContract,
     ErasureContract,
+    ExpirableContract,
     FrozenClock,
     GuardedContract,
     MemoryStoreContract,
@@ -113,6 +114,18 @@ class TestErasureOnOneConnection(SingleConnection, ErasureContract):
 
 
 class TestErasureBehindPooler(BehindPooler, ErasureContract):
+    pass
+
+
+class TestExpirations(Direct, ExpirableContract):
+    pass
+
+
+class TestExpirationsOnOneConnection(SingleConnection, ExpirableContract):
+    pass
+
+
+class TestExpirationsBehindPooler(BehindPooler, ExpirableContract):
     pass
 
 

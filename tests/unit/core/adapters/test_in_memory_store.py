@@ -10,6 +10,7 @@ from commonhold.conformance import (
     ConversationStoreContract,
     DigestibleContract,
     ErasureContract,
+    ExpirableContract,
     FrozenClock,
     GuardedContract,
     MemoryStoreContract,
@@ -53,6 +54,10 @@ class TestSearchWithinOnEqualStamps(InMemorySubject, SearchWithinContract):
 
 
 class TestErasure(InMemorySubject, ErasureContract):
+    pass
+
+
+class TestExpirations(InMemorySubject, ExpirableContract):
     pass
 
 

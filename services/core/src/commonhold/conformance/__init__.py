@@ -12,6 +12,7 @@ from commonhold.conformance.conditions import ConditionalContract
 from commonhold.conformance.conversation import ConversationStoreContract
 from commonhold.conformance.digests import DigestibleContract
 from commonhold.conformance.erasure import ErasureContract
+from commonhold.conformance.expiring import ExpirableContract
 from commonhold.conformance.guarding import GuardedContract
 from commonhold.conformance.memory import MemoryStoreContract
 from commonhold.conformance.outlining import OutlinedContract
@@ -30,6 +31,7 @@ __all__ = [
     "ConversationStoreContract",
     "DigestibleContract",
     "ErasureContract",
+    "ExpirableContract",
     "FrozenClock",
     "GuardedContract",
     "MemoryStoreContract",

@@ -33,6 +33,7 @@ from commonhold.contract.errors import (
     ScopeInvalidError,
     StoreUnavailableError,
 )
+from commonhold.contract.expirations import AgedDocument, Expirable, VersionEraser
 from commonhold.contract.idempotency import IdempotencyKey, Remembered, Remembering
 from commonhold.contract.ids import (
     Actor,
@@ -91,6 +92,7 @@ from commonhold.contract.turns import (
 __all__ = [
     "Actor",
     "ActorInvalidError",
+    "AgedDocument",
     "Claim",
     "ClaimLostError",
     "Claims",
@@ -118,6 +120,7 @@ __all__ = [
     "DocumentPath",
     "EditOnlyMountError",
     "Erasable",
+    "Expirable",
     "Fenced",
     "Guarded",
     "IdempotencyKey",
@@ -155,6 +158,7 @@ __all__ = [
     "SystemClock",
     "TextBlock",
     "ToolCall",
+    "VersionEraser",
     "Witness",
     "check_actor",
     "check_conversation_id",

@@ -13,7 +13,7 @@ PAGE_SIZE = 500
 # an edge asks for no more at once.
 PAGE_BYTES = 8 * 1024 * 1024
 
-CursorTag: TypeAlias = Literal["list", "digests", "versions", "history", "trail"]
+CursorTag: TypeAlias = Literal["list", "digests", "aged", "versions", "history", "trail"]
 
 T = TypeVar("T")
 
@@ -33,6 +33,12 @@ class ListPosition(
 
 class DigestsPosition(
     msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="digests"
+):
+    path: str
+
+
+class AgedPosition(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="aged"
 ):
     path: str
 
@@ -61,7 +67,13 @@ class TrailPosition(
 
 
 Position = TypeVar(
-    "Position", ListPosition, DigestsPosition, VersionsPosition, HistoryPosition, TrailPosition
+    "Position",
+    ListPosition,
+    DigestsPosition,
+    AgedPosition,
+    VersionsPosition,
+    HistoryPosition,
+    TrailPosition,
 )
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

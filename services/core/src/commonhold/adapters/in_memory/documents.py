@@ -28,6 +28,7 @@ from commonhold.contract.documents import (
     VersionAction,
 )
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
+from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.ids import check_path, check_scope
 from commonhold.contract.stores import Witness
 from commonhold.contract.text import has_lone_surrogate, require_storable
@@ -44,6 +45,24 @@ class PathLedger:
         self.rows: dict[int, VersionRow] = {}
         self.highest = 0
         self._newest: datetime | None = None
+
+    @property
+    def newest_version(self) -> int:
+        """The live version, or the number of the deletion; 0 for a path never written."""
+        return self.highest if self.live is None else self.live.record.version
+
+    @property
+    def changed_at(self) -> datetime:
+        """The stamp of the newest version."""
+        live = self.live
+        return self.rows[self.highest].record.created_at if live is None else live.record.updated_at
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether an erasure would find nothing more to blank."""
+        if self.live is not None and not self.live.record.redacted:
+            return False
+        return all(row.record.redacted for row in self.rows.values())
 
     def stamp(self, moment: datetime) -> datetime:
         """`moment`, or the newest stamp of this path when that is later."""
@@ -258,6 +277,33 @@ class Documents:
         act = MemoryRedaction(path=path, actor=actor, created_at=now, count=len(targets))
         self._record(scope, act)
         return len(targets)
+
+    def redact_if(self, scope: str, path: str, *, expected_version: int, actor: str | None) -> None:
+        check_scope(scope)
+        check_path(path)
+        _require_storable_actor(actor)
+        ledger = self._paths(scope).get(path)
+        newest = 0 if ledger is None else ledger.newest_version
+        if newest == 0 or newest != expected_version:
+            raise MemoryConflictError(
+                scope=scope,
+                path=path,
+                reason="version_mismatch" if newest else "document_absent",
+                expected_version=expected_version,
+                actual_version=newest or None,
+            )
+        self.redact(scope, path=path, actor=actor)
+
+    def aged(self, scope: str, *, before: datetime) -> Iterator[AgedDocument]:
+        """By path."""
+        check_scope(scope)
+        start = require_aware(before, name="before")
+        paths = self._paths(scope)
+        return (
+            AgedDocument(path=path, version=ledger.newest_version, changed_at=ledger.changed_at)
+            for path, ledger in sorted(paths.items())
+            if ledger.newest_version and ledger.changed_at < start and not ledger.is_blank
+        )
 
     def history(self, scope: str, *, since: datetime | None) -> Iterator[MemoryVersion]:
         """Newest first; a row is judged only when the caller reaches it."""

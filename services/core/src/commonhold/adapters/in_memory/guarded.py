@@ -172,6 +172,20 @@ class GuardedView:
             )
         )
 
+    async def redact_if(
+        self, scope: str, path: str, *, expected_version: int, actor: str | None = None
+    ) -> None:
+        self._once(
+            Once(
+                operation="redact_if",
+                act=lambda: self._documents.redact_if(
+                    scope, path, expected_version=expected_version, actor=actor
+                ),
+                names=lambda _: Names(operation="redact_if"),
+                replay=_tell_nothing,
+            )
+        )
+
     async def restore_scope(self, archive: ScopeArchive) -> None:
         self._once(
             Once(

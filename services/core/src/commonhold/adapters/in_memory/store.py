@@ -28,11 +28,13 @@ from commonhold.contract.documents import (
     MemoryVersion,
     ScopeArchive,
 )
+from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.limits import require_positive_limit
 from commonhold.contract.messages import Message
 from commonhold.contract.outlines import Outline, directory_of, newest_first, require_outline
 from commonhold.contract.paging import (
+    AgedPosition,
     DigestsPosition,
     HistoryPosition,
     ListPosition,
@@ -146,6 +148,11 @@ class InMemoryStore:
     async def redact(self, scope: str, *, path: str | None = None, actor: str | None = None) -> int:
         return self._documents.redact(scope, path=path, actor=actor)
 
+    async def redact_if(
+        self, scope: str, path: str, *, expected_version: int, actor: str | None = None
+    ) -> None:
+        self._documents.redact_if(scope, path, expected_version=expected_version, actor=actor)
+
     async def history(
         self, scope: str, *, since: datetime | None = None, limit: int | None = None
     ) -> tuple[MemoryVersion, ...]:
@@ -181,6 +188,19 @@ class InMemoryStore:
             take(rows, limit=limit + 1),
             limit=limit,
             position=lambda digest: DigestsPosition(path=digest.path),
+        )
+
+    async def aged_documents_page(
+        self, scope: str, *, before: datetime, cursor: str | None = None, limit: int
+    ) -> Page[AgedDocument]:
+        aged = self._documents.aged(scope, before=before)
+        require_positive_limit(limit)
+        after = "" if cursor is None else decode_cursor(cursor, AgedPosition).path
+        rows = (document for document in aged if document.path > after)
+        return page_of(
+            take(rows, limit=limit + 1),
+            limit=limit,
+            position=lambda document: AgedPosition(path=document.path),
         )
 
     async def versions_page(

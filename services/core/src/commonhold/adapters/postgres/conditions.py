@@ -1,4 +1,4 @@
-"""Deletion and renaming by version (docs/reference/stores.md, section 15).
+"""Deletion, renaming and erasure by version (docs/reference/stores.md, sections 15 and 19).
 
 The heads of the document and of its witnesses are locked together, in key order, and what
 the locked rows say decides; the mutation itself is the unconditional one.
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import asyncpg
 
 from commonhold.adapters.postgres import rows
-from commonhold.adapters.postgres.connections import transaction
+from commonhold.adapters.postgres.connections import PATIENT, transaction
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.adapters.postgres.statements import DocumentStatements
 from commonhold.contract.documents import MemoryDocument
@@ -66,6 +66,24 @@ class Conditions:
                 raise MemoryConflictError(scope=scope, path=dst, reason="destination_exists")
             _require_standing(heads, scope, witnesses)
             return await self._documents.rename(conn, scope, src, dst, actor=actor)
+
+    async def redact(
+        self, conn: Connection, scope: str, path: str, *, expected_version: int, actor: str | None
+    ) -> None:
+        async with transaction(conn, settings=PATIENT):
+            await conn.execute(self._sql.lock_scope_shared, scope)
+            head = (await self._lock(conn, scope, [path])).get(path)
+            # Live or deleted: the head has the number of the newest version.
+            newest = None if head is None else head["version"]
+            if newest != expected_version:
+                raise MemoryConflictError(
+                    scope=scope,
+                    path=path,
+                    reason="document_absent" if newest is None else "version_mismatch",
+                    expected_version=expected_version,
+                    actual_version=newest,
+                )
+            await self._documents.redact(conn, scope, path=path, actor=actor)
 
     async def _lock(
         self, conn: Connection, scope: str, paths: Sequence[str]

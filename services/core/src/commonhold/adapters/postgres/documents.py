@@ -27,6 +27,7 @@ from commonhold.contract.documents import (
     MemoryVersion,
 )
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
+from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.text import NUL
 from commonhold.migrations.connections import Connection
 
@@ -233,6 +234,17 @@ class Documents:
             *(scope, after, prefix, prefix + AFTER_ANY, limit, WHITE_SPACE),
         )
         return [rows.digest(row, scope=scope) for row in found]
+
+    async def aged_documents(
+        self, conn: Connection, scope: str, *, before: datetime, after: str, limit: int
+    ) -> list[AgedDocument]:
+        found = await conn.fetch(self._sql.list_aged_documents, scope, after, before, limit)
+        return [
+            AgedDocument(
+                path=row["path"], version=row["version"], changed_at=rows.aware(row["updated_at"])
+            )
+            for row in found
+        ]
 
     async def versions(
         self,

@@ -239,6 +239,19 @@ class PostgresMutations:
             lambda conn: self._documents.redact(conn, scope, path=path, actor=actor),
         )
 
+    async def redact_if(
+        self, scope: str, path: str, *, expected_version: int, actor: str | None = None
+    ) -> None:
+        check_scope(scope)
+        check_path(path)
+        _check_actor_text(actor)
+        await self._run(
+            Subject(operation="redact_if"),
+            lambda conn: self._conditions.redact(
+                conn, scope, path, expected_version=expected_version, actor=actor
+            ),
+        )
+
     async def restore_scope(self, archive: ScopeArchive) -> None:
         landed = landed_scope(archive)
         await self._run(

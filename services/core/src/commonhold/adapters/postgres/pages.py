@@ -8,8 +8,10 @@ import msgspec
 from commonhold.adapters.postgres.connections import LARGEST_BIGINT
 from commonhold.adapters.postgres.documents import Documents
 from commonhold.contract.documents import MemoryDigest, MemoryEntry, MemoryRedaction, MemoryVersion
+from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.paging import (
     PAGE_BYTES,
+    AgedPosition,
     DigestsPosition,
     HistoryPosition,
     ListPosition,
@@ -51,6 +53,20 @@ class Pages:
             conn, scope, prefix=prefix, after=after.path if after else "", limit=_one_more(limit)
         )
         return page_of(found, limit=limit, position=lambda row: DigestsPosition(row.path))
+
+    async def aged_documents(
+        self,
+        conn: Connection,
+        scope: str,
+        *,
+        before: datetime,
+        after: AgedPosition | None,
+        limit: int,
+    ) -> Page[AgedDocument]:
+        found = await self._documents.aged_documents(
+            conn, scope, before=before, after=after.path if after else "", limit=_one_more(limit)
+        )
+        return page_of(found, limit=limit, position=lambda row: AgedPosition(row.path))
 
     async def versions(
         self,

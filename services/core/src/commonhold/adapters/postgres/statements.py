@@ -35,6 +35,7 @@ class DocumentStatements(msgspec.Struct, frozen=True, kw_only=True):
     select_version: str
     list_documents: str
     digest_documents: str
+    list_aged_documents: str
     list_versions: str
     list_history: str
     list_history_after: str

@@ -28,7 +28,7 @@ from commonhold.adapters.postgres.statements import statements_in
 from commonhold.adapters.postgres.turns import Turns
 from commonhold.adapters.postgres.units import Units
 from commonhold.contract.claims import Claim
-from commonhold.contract.clock import Clock, SystemClock
+from commonhold.contract.clock import Clock, SystemClock, require_aware
 from commonhold.contract.documents import (
     DEFAULT_VERSIONS_LIMIT,
     MemoryDigest,
@@ -37,10 +37,12 @@ from commonhold.contract.documents import (
     MemoryRedaction,
     MemoryVersion,
 )
+from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.idempotency import IdempotencyKey, Remembered
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
 from commonhold.contract.outlines import Outline, require_outline
 from commonhold.contract.paging import (
+    AgedPosition,
     DigestsPosition,
     HistoryPosition,
     ListPosition,
@@ -181,6 +183,18 @@ class PostgresStore(PostgresMutations):
         async with self._pool.connection() as conn:
             return await self._pages.digest_documents(
                 conn, scope, prefix=prefix, after=after, limit=bound
+            )
+
+    async def aged_documents_page(
+        self, scope: str, *, before: datetime, cursor: str | None = None, limit: int
+    ) -> Page[AgedDocument]:
+        check_scope(scope)
+        start = require_aware(before, name="before")
+        bound = checks.page_limit(limit)
+        after = None if cursor is None else decode_cursor(cursor, AgedPosition)
+        async with self._pool.connection() as conn:
+            return await self._pages.aged_documents(
+                conn, scope, before=start, after=after, limit=bound
             )
 
     async def versions_page(

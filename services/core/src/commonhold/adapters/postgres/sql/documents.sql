@@ -268,6 +268,22 @@ WHERE scope = $1 AND is_live AND path > $2 AND path >= $3 AND path < $4
 ORDER BY path
 LIMIT $5;
 
+-- name: list_aged_documents
+-- An erasure leaves updated_at as it is, and of a deleted path no mark on the head.
+SELECT d.path, d.version, d.updated_at
+FROM commonhold.documents AS d
+WHERE
+    d.scope = $1 AND d.path > $2 AND d.updated_at < $3
+    AND (
+        (d.is_live AND NOT d.redacted)
+        OR EXISTS (
+            SELECT 1 FROM commonhold.document_versions AS v
+            WHERE v.scope = $1 AND v.path = d.path AND NOT v.redacted
+        )
+    )
+ORDER BY d.path
+LIMIT $4;
+
 -- The listings of versions and of erasures leave out what lies behind the row with which they pass a weight
 -- in bytes, the last parameter; `asked` counts the rows there would have been.
 
