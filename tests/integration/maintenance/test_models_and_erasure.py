@@ -137,7 +137,15 @@ conversations = "chat-"
 redact_older_than = "1d"
 
 [[retention.rules]]
+scope = "user:"
+redact_older_than = "1d"
+
+[[retention.rules]]
 conversations = "chat-case"
+hold = true
+
+[[retention.rules]]
+scope = "user:counsel"
 hold = true
 """
 
@@ -150,6 +158,9 @@ async def test_retention_erases_by_rule_and_keeps_what_is_held(
     for name in ("chat-1", "chat-case-7", "other-1"):
         await store.append_turn(name, [Message(role="user", content=MARKER)])
     await eye.execute("UPDATE commonhold.turns SET created_at = now() - interval '3 days'")
+    for scope in (SCOPE, "user:counsel", "project:erp"):
+        await store.write(scope, "note", MARKER)
+    await eye.execute("UPDATE commonhold.documents SET updated_at = now() - interval '3 days'")
     async with maintenance_process(database_dsn, write_gardens(RETENTION)) as worker:
         await until_event(worker, "upkeep_pass")
         (line,) = worker.events("upkeep_pass")
@@ -162,8 +173,16 @@ async def test_retention_erases_by_rule_and_keeps_what_is_held(
         False,
         False,
     ]
-    (rule,) = line["rules"]
-    assert rule["skipped"] == [{"conversation_id": "chat-case-7", "reason": "legal hold"}]
+    conversations, scopes = line["rules"]
+    assert conversations["skipped"] == [{"conversation_id": "chat-case-7", "reason": "legal hold"}]
     (act,) = await store.turn_redactions()
     assert act.actor == "gardener:retention"
+    assert scopes["documents"] == [{"scope": SCOPE, "path": "note"}]
+    assert scopes["skipped"] == [{"scope": "user:counsel", "path": "note", "reason": "legal hold"}]
+    trails = [await store.redactions(scope) for scope in (SCOPE, "user:counsel", "project:erp")]
+    assert [[(one.path, one.actor) for one in trail] for trail in trails] == [
+        [("note", "gardener:retention")],
+        [],
+        [],
+    ]
     await pool.close()

@@ -221,7 +221,7 @@ class RetentionCases(GardenCases):
         report = await run_prune(store, clock, holds=Holds(scopes=(SHOP,)), dry_run=dry_run)
         assert names(report) == [("chat", 1)]
         assert report.documents == (DocumentName(CAFE, "sessions/chat"),)
-        assert [(one.scope, one.path) for one in report.held] == [(SHOP, "sessions/chat")]
+        assert [(one.scope, one.path) for one in report.kept] == [(SHOP, "sessions/chat")]
         assert not await is_blank(store, SHOP, "chat")
         assert await is_blank(store, CAFE, "chat") is not dry_run
 

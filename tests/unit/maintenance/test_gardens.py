@@ -34,6 +34,10 @@ conversations = "chat-"
 redact_older_than = "90d"
 
 [[retention.rules]]
+scope = "user:"
+redact_older_than = "400d"
+
+[[retention.rules]]
 conversations = "case-"
 hold = true
 
@@ -70,7 +74,10 @@ def test_a_whole_file_says_all_of_it(tmp_path: Path) -> None:
     assert file.holds.conversations == ("case-",)
     assert home.garden.holds == file.holds
     assert file.retention is not None
-    assert file.retention.rules == (ErasureRule(prefix="chat-", older_than=timedelta(days=90)),)
+    assert file.retention.rules == (
+        ErasureRule(prefix="chat-", older_than=timedelta(days=90)),
+        ErasureRule(about="scope", prefix="user:", older_than=timedelta(days=400)),
+    )
     assert file.retention.schedule == Schedule(cron="0 4 * * 0")
 
 
@@ -118,8 +125,8 @@ def test_a_dry_run_plans_everything(tmp_path: Path) -> None:
             ),
         ),
         (
-            f'{HOME}[[retention.rules]]\nscope = "user:ana"\nredact_older_than = "9d"\n',
-            ", line 3: redact_older_than is about conversations; a scope can be held",
+            f'{HOME}[[retention.rules]]\nscope = "a:"\nredact_older_than = "9d"\nhold = true\n',
+            ", line 3: a rule says redact_older_than or hold = true",
         ),
         (
             f'{HOME}[[retention.rules]]\nconversations = "c"\nredact_older_than = "9 days"\n',

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -70,8 +70,9 @@ class ScheduledGarden(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ErasureRule(msgspec.Struct, frozen=True, kw_only=True):
-    """Conversations whose id starts with `prefix` go once they were quiet for so long."""
+    """Conversations, or documents of scopes, whose name starts with `prefix` and their age."""
 
+    about: Literal["conversations", "scope"] = "conversations"
     prefix: str
     older_than: timedelta
 
@@ -199,8 +200,7 @@ def _rules(entry: RetentionEntry) -> tuple[Holds, tuple[ErasureRule, ...]]:
         with mistakes_at((RETENTION, "rules", number)):
             _check_rule(rule)
             if rule.redact_older_than is not None:
-                older_than = parse_duration(rule.redact_older_than)
-                erasures.append(ErasureRule(prefix=rule.conversations or "", older_than=older_than))
+                erasures.append(_erasure(rule, parse_duration(rule.redact_older_than)))
             elif rule.scope is not None:
                 scopes.append(rule.scope)
             else:
@@ -208,13 +208,17 @@ def _rules(entry: RetentionEntry) -> tuple[Holds, tuple[ErasureRule, ...]]:
     return Holds(scopes=tuple(scopes), conversations=tuple(conversations)), tuple(erasures)
 
 
+def _erasure(rule: RuleEntry, older_than: timedelta) -> ErasureRule:
+    if rule.scope is not None:
+        return ErasureRule(about="scope", prefix=rule.scope, older_than=older_than)
+    return ErasureRule(prefix=rule.conversations or "", older_than=older_than)
+
+
 def _check_rule(rule: RuleEntry) -> None:
     if (rule.scope is None) == (rule.conversations is None):
         raise ValueError("a rule is about scope or conversations, a prefix of either")
     if rule.hold == (rule.redact_older_than is not None):
         raise ValueError("a rule says redact_older_than or hold = true")
-    if rule.scope is not None and not rule.hold:
-        raise ValueError("redact_older_than is about conversations; a scope can be held")
 
 
 def _retention(entry: RetentionEntry, rules: tuple[ErasureRule, ...]) -> Retention:

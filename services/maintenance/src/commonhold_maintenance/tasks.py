@@ -8,13 +8,14 @@ import msgspec
 
 from commonhold.contract.clock import Clock
 from commonhold.contract.errors import StoreUnavailableError
+from commonhold.usecases.upkeep.expirations import expire_documents
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.passes import ModelStage, maintain
 from commonhold.usecases.upkeep.prunes import PruneReport, prune
 from commonhold.usecases.upkeep.reports import SKIP_LABELS, PassReport
 from commonhold.usecases.upkeep.result_json import pass_object, prune_object
-from commonhold_maintenance.fenced_stores import FencedActs, RetainedUnderClaim, WorkedStore
-from commonhold_maintenance.gardens import RETENTION, Retention, ScheduledGarden
+from commonhold_maintenance.fenced_stores import FencedActs, WorkedStore
+from commonhold_maintenance.gardens import RETENTION, ErasureRule, Retention, ScheduledGarden
 from commonhold_maintenance.schedules import Schedule
 
 REDACT = "redact"
@@ -92,20 +93,32 @@ class RetentionTask:
         self._clock = clock
 
     async def run(self, acts: FencedActs) -> Outcome:
-        store = RetainedUnderClaim(self._store, acts)
-        reports = [
-            await prune(
-                store,
-                older_than=rule.older_than,
-                clock=self._clock,
-                prefixes=(rule.prefix,),
-                holds=self._holds,
-                actor=f"gardener:{RETENTION}",
-                dry_run=self._retention.dry_run,
-            )
-            for rule in self._retention.rules
-        ]
+        reports = [await self._follow(rule, acts) for rule in self._retention.rules]
         return _outcome_of_prunes(reports, dry_run=self._retention.dry_run)
+
+    async def _follow(self, rule: ErasureRule, acts: FencedActs) -> PruneReport:
+        actor = f"gardener:{RETENTION}"
+        if rule.about == "scope":
+            return await expire_documents(
+                self._store,
+                older_than=rule.older_than,
+                scopes=(rule.prefix,),
+                clock=self._clock,
+                holds=self._holds,
+                actor=actor,
+                dry_run=self._retention.dry_run,
+                acts=acts,
+            )
+        return await prune(
+            self._store,
+            older_than=rule.older_than,
+            clock=self._clock,
+            prefixes=(rule.prefix,),
+            holds=self._holds,
+            actor=actor,
+            dry_run=self._retention.dry_run,
+            acts=acts,
+        )
 
 
 def _outcome_of_pass(report: PassReport) -> Outcome:
@@ -123,12 +136,12 @@ def _outcome_of_pass(report: PassReport) -> Outcome:
 
 def _outcome_of_prunes(reports: list[PruneReport], *, dry_run: bool) -> Outcome:
     spared = [one.reason for report in reports for one in report.spared]
-    held = [one.reason for report in reports for one in report.held]
+    kept = [one.reason for report in reports for one in report.kept]
     erased = sum(len(report.conversations) + len(report.documents) for report in reports)
     return Outcome(
         report={"rules": [_shortened(prune_object(report)) for report in reports]},
         actions={} if dry_run else {REDACT: erased},
-        skips=Counter(SKIP_LABELS[reason] for reason in (*spared, *held)),
+        skips=Counter(SKIP_LABELS[reason] for reason in (*spared, *kept)),
         is_whole=True,
     )
 

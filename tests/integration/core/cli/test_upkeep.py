@@ -153,6 +153,29 @@ def test_prune_plans_and_then_erases(ask: Ask[Any], capfd: pytest.CaptureFixture
     assert lines[0].startswith("nothing older than 20")
 
 
+def test_prune_erases_the_documents_of_scopes_instead(
+    ask: Ask[Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    ask(plant_documents)
+    ask(plant_turns)
+    line = ("prune", "--older-than", "12h", "--scope", "user:", "--hold-conversation", "case-")
+    held = "kept /sessions/case-9 in user:ana/proj:shop: legal hold"
+    names = [f"/{path} in user:ana" for path in ("a", "blank", "kept", "z")]
+    names += [f"/sessions/chat-{number} in user:ana/proj:shop" for number in (1, 2)]
+    lines, planned = run(capfd, *line, "--dry-run")
+    assert lines == [*(f"would redact {name}" for name in names), held]
+    assert (planned["verb"], planned["turns"], planned["conversations"]) == ("prune", 0, [])
+    assert planned["documents"][0] == {"scope": "user:ana", "path": "a"}
+    lines, again = run(capfd, *line, "--actor", "cli:night")
+    assert lines == [*(f"redacted {name}" for name in names), held]
+    assert again["documents"] == []
+    (newest, *_) = ask(lambda store: store.redactions("user:ana"))
+    assert newest.actor == "cli:night"
+    assert ask(lambda store: store.read_turns("chat-1"))[0].redacted is False
+    lines, _ = run(capfd, "prune", "--older-than", "12h", "--scope", "nobody:")
+    assert lines[0].startswith("nothing older than 20")
+
+
 def test_a_schema_without_tables_is_status_one(
     ask: Ask[Any], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ WRONG = [
     (["prune", "--older-than", "30"], "not a duration: '30'"),
     (["prune", "--older-than", "30d "], "not a duration: '30d '"),
     (["prune", "--older-than", "30d", "--actor", "me"], "[memory_actor_invalid]"),
+    (["prune", "--older-than", "30d", "--scope", ""], "--scope takes the beginning of a scope"),
 ]
 
 

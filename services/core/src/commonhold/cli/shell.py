@@ -65,7 +65,7 @@ memory = App(name="memory", help="Documents through mounts.")
 app.command(memory)
 memory.command(name="maintain")(upkeep.maintain_mounts)
 app.command(name="redact")(upkeep.redact_turns)
-app.command(name="prune")(upkeep.prune_conversations)
+app.command(name="prune")(upkeep.prune_store)
 
 
 def main(arguments: Sequence[str]) -> int:

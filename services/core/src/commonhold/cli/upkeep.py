@@ -28,6 +28,7 @@ from commonhold.usecases.upkeep.erasures import (
     Selection,
     redact_conversation,
 )
+from commonhold.usecases.upkeep.expirations import expire_documents
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.passes import Garden, maintain
 from commonhold.usecases.upkeep.protections import DEFAULT_MIN_AGE_DAYS
@@ -127,9 +128,16 @@ def redact_turns(
     return 0
 
 
-def prune_conversations(
+def prune_store(
     *,
     older_than: Annotated[str, Parameter(help="quiet for so long: <N>d or <N>h")],
+    scope: Annotated[
+        tuple[str, ...] | None,
+        Parameter(
+            negative="",
+            help="a prefix of scopes whose documents go instead of conversations (repeatable)",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     hold_conversation: Held = None,
     hold_scope: Held = None,
@@ -137,18 +145,21 @@ def prune_conversations(
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
-    """Erase the turns of conversations that have long been quiet."""
+    """Erase conversations that have long been quiet, or documents long unchanged."""
     try:
         age = parse_duration(older_than)
     except ValueError as error:
         raise UsageError(str(error)) from None
     _checked_actor(actor)
+    if "" in (scope or ()):
+        raise UsageError("--scope takes the beginning of a scope; an empty one begins them all")
     holds = Holds(conversations=hold_conversation or (), scopes=hold_scope or ())
     settings = read_store_settings(os.environ, schema=schema)
 
     async def run() -> PruneReport:
         async with open_store(settings) as store:
-            return await prune(
+            erase = prune if scope is None else partial(expire_documents, scopes=scope)
+            return await erase(
                 store,
                 older_than=age,
                 clock=SystemClock(),
@@ -248,8 +259,8 @@ def _prune_lines(report: PruneReport) -> Iterator[str]:
         yield f"{verb} /{document.path} in {document.scope}"
     for spared in report.spared:
         yield f"kept {spared.conversation_id}: {spared.reason}"
-    for held in report.held:
-        yield f"kept /{held.path} in {held.scope}: {held.reason}"
+    for kept in report.kept:
+        yield f"kept /{kept.path} in {kept.scope}: {kept.reason}"
 
 
 def _turns(count: int) -> str:

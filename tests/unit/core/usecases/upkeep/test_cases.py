@@ -2,6 +2,7 @@
 
 from tests.support.upkeep.deterministic import DeterministicCases
 from tests.support.upkeep.executions import ExecutionCases
+from tests.support.upkeep.expirations import ExpirationCases
 from tests.support.upkeep.retention import RetentionCases
 from tests.support.upkeep.semantic import SemanticCases
 
@@ -11,6 +12,10 @@ class TestDeterministicStage(DeterministicCases):
 
 
 class TestRetention(RetentionCases):
+    pass
+
+
+class TestExpirations(ExpirationCases):
     pass
 
 

@@ -6,6 +6,7 @@ from commonhold.conformance import ControlledClock
 from commonhold.contract import ConfigurationError
 from commonhold.usecases.upkeep.durations import parse_duration
 from commonhold.usecases.upkeep.erasures import redact_conversation
+from commonhold.usecases.upkeep.expirations import expire_documents
 from commonhold.usecases.upkeep.prunes import prune
 from tests.support.plain_store import PlainStore
 from tests.support.upkeep.deterministic import DeterministicCases
@@ -45,3 +46,7 @@ class TestWhatIsLacking(OverPlainStore, GardenCases):
             await redact_conversation(store, "chat-1")
         with pytest.raises(ConfigurationError, match="PlainStore cannot erase turns"):
             await prune(store, older_than=parse_duration("1d"), clock=clock)
+        with pytest.raises(ConfigurationError, match="PlainStore cannot erase documents by age"):
+            await expire_documents(
+                store, older_than=parse_duration("1d"), scopes=["user:"], clock=clock
+            )

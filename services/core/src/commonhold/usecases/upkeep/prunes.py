@@ -11,6 +11,7 @@ import msgspec
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.stores import Erasable
 from commonhold.contract.turns import DEFAULT_TRAIL_LIMIT, ConversationTurn
+from commonhold.usecases.upkeep.durations import cutoff_of
 from commonhold.usecases.upkeep.holds import NO_HOLDS, Holds
 from commonhold.usecases.upkeep.protections import CHANGED, HELD
 from commonhold.usecases.upkeep.retention_ports import (
@@ -23,7 +24,7 @@ from commonhold.usecases.upkeep.retention_ports import (
 )
 from commonhold.usecases.upkeep.session_listings import (
     DocumentName,
-    HeldDocument,
+    KeptDocument,
     erase_sessions,
 )
 
@@ -67,7 +68,7 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
     conversations: tuple[PlannedConversation, ...]
     documents: tuple[DocumentName, ...]
     spared: tuple[SparedConversation, ...] = ()
-    held: tuple[HeldDocument, ...] = ()
+    kept: tuple[KeptDocument, ...] = ()
 
 
 async def prune(
@@ -89,7 +90,7 @@ async def prune(
     """
     eraser = require_erasable(store)
     everything = require_enumerable(store)
-    cutoff = _cutoff(read_clock(clock), older_than)
+    cutoff = cutoff_of(read_clock(clock), older_than)
     named = [one for one in await everything.conversations() if one.startswith(tuple(prefixes))]
     plan = await _plan(store, eraser, named, cutoff=cutoff, holds=holds)
     if dry_run:
@@ -114,15 +115,8 @@ async def prune(
         conversations=erased,
         documents=sessions.erased,
         spared=spared,
-        held=sessions.held,
+        kept=sessions.held,
     )
-
-
-def _cutoff(now: datetime, older_than: timedelta) -> datetime:
-    try:
-        return now - older_than
-    except OverflowError:
-        return datetime.min.replace(tzinfo=now.tzinfo)
 
 
 async def _plan(

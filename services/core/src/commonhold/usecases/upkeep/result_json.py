@@ -39,7 +39,7 @@ def prune_object(report: PruneReport, *, client: str | None = None) -> dict[str,
         ],
         "documents": msgspec.to_builtins(report.documents),
         "client": client,
-        "skipped": msgspec.to_builtins((*report.spared, *report.held)),
+        "skipped": msgspec.to_builtins((*report.spared, *report.kept)),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from commonhold.contract.errors import ConfigurationError
+from commonhold.contract.expirations import Expirable
 from commonhold.contract.stores import Erasable, MemoryEraser, MemoryReader
 from commonhold.contract.turns import ConversationTurn
 
@@ -52,6 +53,13 @@ def require_erasable(store: object) -> Erasable:
     """The store's eraser; ConfigurationError when it has none."""
     if not isinstance(store, Erasable):
         raise ConfigurationError(f"{type(store).__name__} cannot erase turns")
+    return store
+
+
+def require_expirable(store: object) -> Expirable:
+    """The store's listing and erasure by age; ConfigurationError when it has none."""
+    if not isinstance(store, Expirable):
+        raise ConfigurationError(f"{type(store).__name__} cannot erase documents by age")
     return store
 
 

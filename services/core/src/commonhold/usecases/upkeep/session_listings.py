@@ -19,7 +19,7 @@ class DocumentName(msgspec.Struct, frozen=True):
     path: str
 
 
-class HeldDocument(msgspec.Struct, frozen=True, kw_only=True):
+class KeptDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A document that stays, and why."""
 
     scope: str
@@ -31,7 +31,7 @@ class SessionErasure(msgspec.Struct, frozen=True):
     """The documents erased, or to be erased, and those a hold keeps."""
 
     erased: tuple[DocumentName, ...] = ()
-    held: tuple[HeldDocument, ...] = ()
+    held: tuple[KeptDocument, ...] = ()
 
 
 async def erase_sessions(
@@ -46,11 +46,11 @@ async def erase_sessions(
 ) -> SessionErasure:
     """Redact the session documents of some conversations; those redacted already stay out."""
     erased: list[DocumentName] = []
-    held: list[HeldDocument] = []
+    held: list[KeptDocument] = []
     for scope in scopes:
         async for path in _paths_in(documents, scope, conversations):
             if holds.holds_scope(scope):
-                held.append(HeldDocument(scope=scope, path=path))
+                held.append(KeptDocument(scope=scope, path=path))
                 continue
             if not dry_run:
                 await eraser.redact(scope, path=path, actor=actor)
