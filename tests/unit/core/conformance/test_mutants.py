@@ -46,8 +46,8 @@ KITS = [name for name in conformance.__all__ if name.endswith("Contract")]
 
 
 @pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
-    """Which tests failed over which mutant."""
+def failures(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, str]]:
+    """Mutant, test and text of whatever failed."""
     report = tmp_path_factory.mktemp("mutants") / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
     run = subprocess.run(  # noqa: PLW1510 - failing is what these tests do
@@ -59,11 +59,28 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
         timeout=300,
     )
     assert report.exists(), run.stdout + run.stderr
-    return {
-        (case.get("classname", "").rpartition(".Test")[2], case.get("name", "").partition("[")[0])
+    return [
+        (
+            case.get("classname", "").rpartition(".Test")[2],
+            case.get("name", "").partition("[")[0],
+            failure.get("message", ""),
+        )
         for case in ET.parse(report).iter("testcase")  # noqa: S314 - pytest wrote it
-        if case.find("failure") is not None
-    }
+        if (failure := case.find("failure")) is not None
+    ]
+
+
+@pytest.fixture(scope="module")
+def failed(failures: list[tuple[str, str, str]]) -> set[tuple[str, str]]:
+    return {(mutant, test) for mutant, test, _text in failures}
+
+
+def test_every_failure_says_where_the_rule_is_written(failures: list[tuple[str, str, str]]) -> None:
+    assert failures
+    silent = [
+        (mutant, test, text) for mutant, test, text in failures if "docs/reference/" not in text
+    ]
+    assert silent == []
 
 
 @pytest.mark.parametrize(("name", "test"), EXPECTED)

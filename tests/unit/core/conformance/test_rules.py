@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from commonhold.conformance.rules import Rule
+from commonhold.conformance.rules import CitesRules, Rule
 from commonhold.conformance.subjects import StoreSubject
 from commonhold.contract import MemoryConflictError, MemoryStoreError
 
@@ -90,3 +90,27 @@ async def test_a_missing_hook_fails_by_name(hook: str) -> None:
     arguments = range(len(inspect.signature(plant).parameters))
     with pytest.raises(pytest.fail.Exception, match=f"StoreSubject must provide.*{hook}"):
         await plant(*arguments)
+
+
+class Kit(CitesRules):
+    async def test_in_a_rule(self) -> None:
+        RULE.holds(condition=True)
+        Rule("7", "roles are not searched")
+        raise KeyError("role")
+
+    async def test_before_any(self) -> None:
+        raise NotImplementedError
+
+
+async def test_what_a_test_did_not_expect_names_the_rule_it_was_about() -> None:
+    with pytest.raises(KeyError) as raised:
+        await Kit().test_in_a_rule()
+    (note,) = raised.value.__notes__
+    assert "roles are not searched" in note
+    assert "docs/reference/stores.md, section 7" in note
+
+
+async def test_what_comes_before_any_rule_names_the_page_of_the_kits() -> None:
+    with pytest.raises(NotImplementedError) as raised:
+        await Kit().test_before_any()
+    assert "docs/reference/kits.md, section 5" in raised.value.__notes__[0]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from commonhold.conformance.rules import Rule
+from commonhold.conformance.rules import CitesRules, Rule
 from commonhold.contract.caches import Cache, HitWindow, KeyValueCache
 
 NOW = 1_700_000_000.0
@@ -27,7 +27,7 @@ def rule(section: str, text: str) -> Rule:
     return Rule(section, text, "cache.md")
 
 
-class CacheSubject:
+class CacheSubject(CitesRules):
     """What a test class tells the kit about its cache."""
 
     pytestmark = pytest.mark.asyncio

@@ -1,7 +1,10 @@
 """Rules as the kits check them: a failure names the rule and the page that states it."""
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any, NoReturn
 
 import msgspec
@@ -17,11 +20,20 @@ class Rule(msgspec.Struct, frozen=True):
     text: str
     page: str = "stores.md"
 
+    def __post_init__(self) -> None:
+        _current.set(self)
+
+    @property
+    def where(self) -> str:
+        return f"docs/reference/{self.page}, section {self.section}"
+
     def holds(self, condition: object, seen: object = "") -> None:
+        __tracebackhide__ = True
         if not condition:
             self.broken(f"seen: {seen!r}")
 
     def equal(self, seen: object, expected: object) -> None:
+        __tracebackhide__ = True
         if seen != expected:
             self.broken(f"expected: {expected!r}\nseen:     {seen!r}")
 
@@ -30,6 +42,7 @@ class Rule(msgspec.Struct, frozen=True):
         self, error: type[Exception], *, saying: str | None = None, **details: object
     ) -> Iterator[None]:
         """The block must raise exactly `error`, with the message and the details given."""
+        __tracebackhide__ = True
         try:
             yield
         except error as refusal:
@@ -40,8 +53,8 @@ class Rule(msgspec.Struct, frozen=True):
             self.broken(f"expected: {error.__name__}\nseen:     no refusal")
 
     def broken(self, evidence: str) -> NoReturn:
-        where = f"docs/reference/{self.page}, section {self.section}"
-        pytest.fail(f"{self.text}\n  ({where})\n{evidence}", pytrace=True)
+        __tracebackhide__ = True
+        pytest.fail(f"{self.text}\n  ({self.where})\n{evidence}", pytrace=True)
 
     def _check_refusal(
         self,
@@ -51,6 +64,7 @@ class Rule(msgspec.Struct, frozen=True):
         saying: str | None,
         details: dict[str, object],
     ) -> None:
+        __tracebackhide__ = True
         if type(refusal) is not error:
             self.broken(f"expected: {error.__name__}\nseen:     {refusal!r}")
         if saying is not None and saying not in str(refusal):
@@ -58,3 +72,38 @@ class Rule(msgspec.Struct, frozen=True):
         if details and isinstance(refusal, CommonholdError):
             seen: dict[str, Any] = dict(refusal.details)
             self.equal({name: seen.get(name) for name in details}, details)
+
+
+_current: ContextVar[Rule | None] = ContextVar("current_rule", default=None)
+
+
+class CitesRules:
+    """The base of every kit: what a test did not expect says which rule it was about, too."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, test in tuple(vars(cls).items()):
+            if name.startswith("test_") and inspect.iscoroutinefunction(test):
+                setattr(cls, name, _citing(test))
+
+
+def _citing(
+    test: Callable[..., Coroutine[Any, Any, None]],
+) -> Callable[..., Coroutine[Any, Any, None]]:
+    @wraps(test)
+    async def run(*arguments: Any, **fixtures: Any) -> None:
+        __tracebackhide__ = True
+        _current.set(None)
+        try:
+            await test(*arguments, **fixtures)
+        except Exception as error:
+            rule = _current.get()
+            about = (
+                "before a rule was looked at: docs/reference/kits.md, section 5"
+                if rule is None
+                else f"the rule it was about: {rule.text}\n  ({rule.where})"
+            )
+            error.add_note(about)
+            raise
+
+    return run

@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 import pytest
 
 from commonhold.conformance.clocks import ControlledClock, TickingClock
+from commonhold.conformance.rules import CitesRules
 
 
-class StoreSubject:
-    """The base of every kit."""
+class StoreSubject(CitesRules):
+    """The base of every kit of a store."""
 
     pytestmark = pytest.mark.asyncio
 
