@@ -9,7 +9,9 @@ from tests.support.repository import MEMBERS, ROOT, read_toml, tracked_files
 
 MOST_BYTES = 1_000_000
 MOST_LINES = 400
-LONG_FILES: dict[str, str] = {}
+LONG_FILES = {
+    "examples/sqlite_store.py": "a store and its certificate in one file, as one page shows it",
+}
 """Files over the limit, each with its reason."""
 
 CODE = {".py", ".sh", ".sql"}
