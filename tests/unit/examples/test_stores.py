@@ -47,6 +47,6 @@ def test_the_kit_finds_the_careless_store_and_says_what_the_page_says() -> None:
         timeout=120,
     )
     said = "\n".join(line.removeprefix("E").strip() for line in run.stdout.splitlines())
-    shown = "\n".join(line.strip() for line in fences(PAGE, "")[-1].splitlines())
+    shown = "\n".join(line.strip() for line in fences(PAGE, "text")[-1].splitlines())
     assert run.returncode == 1
     assert shown in said

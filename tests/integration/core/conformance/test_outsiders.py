@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from commonhold.conformance.badges import release
 from tests.support.repository import ROOT
 
 UV = Path(sys.executable).with_name("uv")
-INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return interpreter
 
 
-def test_a_store_in_a_package_of_its_own_is_certified(python: Path, tmp_path: Path) -> None:
+def test_a_store_in_a_package_of_its_own_is_certified(
+    python: Path, tmp_path: Path, shown_commands: Callable[[str], list[str]]
+) -> None:
     asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = Path(_run([python, "-c", asked], cwd=tmp_path).strip())
     package = site / "acme_store"
@@ -40,9 +42,8 @@ def test_a_store_in_a_package_of_its_own_is_certified(python: Path, tmp_path: Pa
     (package / "__init__.py").touch()
     shutil.copy(ROOT / "examples/sqlite_store.py", package / "certificate.py")
     (tmp_path / "pytest.ini").write_text(INI)
-    pytest_run = f"{python} -W error -m pytest -q -p no:cacheprovider"
-    asked_for = "-p commonhold.conformance.badges --pyargs acme_store.certificate"
-    said = _run(f"{pytest_run} {asked_for}".split(), cwd=tmp_path)
+    (command,) = shown_commands("docs/howto/certify-a-store.md")
+    said = _run([python.with_name("pytest"), *command.split()[1:], "-q"], cwd=tmp_path)
     last = said.splitlines()[-1]
     assert f"SqliteStore passes the Commonhold store kits at {release()}" in said
     assert " passed in " in last
