@@ -48,6 +48,10 @@ hold = true
 HOME = '[gardens.home]\nmounts = [{scope = "user:ana", path = "user"}]\n'
 
 
+HELD = '[[retention.rules]]\nscope = "user:ana"\nhold = true\n'
+NOTHING = "nothing to do: no [gardens.NAME], and no rule with redact_older_than"
+
+
 def refusal(folder: Path, text: str) -> str:
     path = folder / "gardens.toml"
     path.write_text(text)
@@ -93,7 +97,8 @@ def test_a_dry_run_plans_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", ", line 1: no garden is named: [gardens.NAME]"),
+        ("", f", line 1: {NOTHING}"),
+        (f"[retention]\ninterval = '1h'\n{HELD}", f", line 1: {NOTHING}"),
         (f"{HOME}[garden]\n", ", line 3: unknown section 'garden'"),
         (f"{HOME}min_age_days = -1\n", ", line 3: min_age_days must not be negative"),
         (f'{HOME}intervall = "1h"\n', ", line 3: the entry contains unknown field `intervall`"),
@@ -103,6 +108,15 @@ def test_a_dry_run_plans_everything(tmp_path: Path) -> None:
         (
             f'{HOME}cron = "0 0 3 * * *"\n',
             ", line 3: not a cron line of five fields: '0 0 3 * * *'",
+        ),
+        (f'{HOME}cron = "R 3 * * *"\n', ", line 3: not a cron line of five fields: 'R 3 * * *'"),
+        (
+            f'{HOME}cron = "0 3 r(1-9)/2 * *"\n',
+            ", line 3: not a cron line of five fields: '0 3 r(1-9)/2 * *'",
+        ),
+        (
+            f'{HOME}cron = "0 3 30 2 *"\n',
+            ", line 3: a cron line whose day never comes: '0 3 30 2 *'",
         ),
         (
             f'{HOME}interval = "1h"\ncron = "0 3 * * *"\n',

@@ -4,16 +4,21 @@ docs/reference/mcp.md, section 2. Every mistake names its line: whoever reads it
 file open and the service down.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from commonhold.contract.errors import ConfigurationError, ConversationIdInvalidError
+from commonhold.contract.errors import ConversationIdInvalidError
 from commonhold.contract.ids import check_conversation_id
-from commonhold.ops.file_mistakes import Place, SettingsFileError, line_of, located, mistakes_at
+from commonhold.ops.settings_files import (
+    Place,
+    SettingsFileError,
+    located,
+    mistakes_at,
+    read_settings_file,
+)
 from commonhold.ops.tokens import Client
 from commonhold.usecases.mount_entries import MountEntry, mount_of
 from commonhold.usecases.mounts import Mount, MountTable
@@ -46,18 +51,9 @@ def read_clients(
     Raises ConfigurationError for a file that cannot be read, for a mistake in it, for a
     client that no token speaks for, and for a reach beyond its token's allowance.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ConfigurationError(f"{VARIABLE}: {path} cannot be read: {reason}") from None
-    try:
-        return parse_clients(tomllib.loads(text), tokens=tokens, resource=resource)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{VARIABLE}: {path}: {error}") from None
-    except SettingsFileError as error:
-        line = line_of(text, error.place)
-        raise ConfigurationError(f"{VARIABLE}: {path}, line {line}: {error.reason}") from None
+    return read_settings_file(
+        path, variable=VARIABLE, parse=partial(parse_clients, tokens=tokens, resource=resource)
+    )
 
 
 def parse_clients(

@@ -4,21 +4,18 @@ docs/reference/maintenance.md, section 9. Every mistake names its line.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from commonhold.contract.errors import ConfigurationError
-from commonhold.ops.file_mistakes import (
+from commonhold.ops.settings_files import (
     Place,
     SettingsFileError,
-    line_of,
     located,
     mistakes_at,
+    read_settings_file,
 )
 from commonhold.usecases.mount_entries import MountEntry, mount_of
 from commonhold.usecases.mounts import Mount, MountTable
@@ -91,32 +88,27 @@ class GardensFile(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_gardens(path: str) -> GardensFile:
     """Raises ConfigurationError, with the line, for a file that cannot be read or is wrong."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ConfigurationError(f"{VARIABLE}: {path} cannot be read: {reason}") from None
-    try:
-        return parse_gardens(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{VARIABLE}: {path}: {error}") from None
-    except SettingsFileError as error:
-        line = line_of(text, error.place)
-        raise ConfigurationError(f"{VARIABLE}: {path}, line {line}: {error.reason}") from None
+    return read_settings_file(path, variable=VARIABLE, parse=parse_gardens)
 
 
 def parse_gardens(document: Mapping[str, Any]) -> GardensFile:
-    """As `read_gardens`, from a decoded document; raises SettingsFileError."""
+    """As `read_gardens`, from a decoded document; raises SettingsFileError.
+
+    Also for one with nothing to do in it, holds at most.
+    """
     for name in document:
         if name not in {GARDENS, RETENTION}:
             raise SettingsFileError(f"unknown section {name!r}", place=(name,))
     section = document.get(GARDENS, {})
     if not isinstance(section, Mapping):
         raise SettingsFileError("gardens are named: [gardens.NAME]", place=(GARDENS,))
-    if not section and RETENTION not in document:
-        raise SettingsFileError("no garden is named: [gardens.NAME]", place=(GARDENS,))
     entry = _decode(document.get(RETENTION, {}), RetentionEntry, place=(RETENTION,))
     holds, rules = _rules(entry)
+    if not section and not rules:
+        raise SettingsFileError(
+            "nothing to do: no [gardens.NAME], and no rule with redact_older_than",
+            place=(GARDENS,),
+        )
     return GardensFile(
         gardens=tuple(
             _garden(name, value, holds=holds, place=(GARDENS, name))

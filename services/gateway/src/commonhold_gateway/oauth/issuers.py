@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from commonhold.contract.ids import check_actor, check_conversation_id, check_scope
-from commonhold.ops.file_mistakes import Place, SettingsFileError, located, mistakes_at
+from commonhold.ops.settings_files import Place, SettingsFileError, located, mistakes_at
 from commonhold.ops.tokens import Client
 from commonhold.usecases.mount_entries import MountEntry, mount_of
 from commonhold.usecases.mounts import Mount, MountTable
