@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from tests.support.mutants.registry import CLAIMS, breaks
 
 _replace = msgspec.structs.replace
 T = TypeVar("T")
+_AN_HOUR = timedelta(hours=1)
 
 
 class _Claims(InMemoryStore):
@@ -74,13 +76,27 @@ class _Late(InMemoryClaims):
         for name in names if claim is not None else ():
             row = self._rows[name]
             if row.expires_at is not None:
-                self._rows[name] = _replace(row, expires_at=row.expires_at.replace(year=2999))
+                self._rows[name] = _replace(row, expires_at=row.expires_at + _AN_HOUR)
         return claim
 
 
 @breaks(CLAIMS, "a_lease_that_ran_out_is_taken_over")
 class NeverLetsALeaseRunOut(_Claims):
     bent = _Late
+
+
+class _Unbounded(InMemoryClaims):
+    async def acquire(self, names: Sequence[str], **options: Any) -> Claim | None:
+        now = self._clock.now()
+        held = [self._rows[name].expires_at for name in names if name in self._rows]
+        if any(until is not None and until > now for until in held):
+            return None
+        return await super().acquire(names, **options)
+
+
+@breaks(CLAIMS, "a_lease_longer_than_any_is_taken_over")
+class WaitsForALeaseHoweverLong(_Claims):
+    bent = _Unbounded
 
 
 class _Unreleased(InMemoryClaims):
@@ -107,8 +123,7 @@ class ReleasesTheNextHolderToo(_Claims):
 class _ExtendedFromItsEnd(InMemoryClaims):
     async def extend(self, claim: Claim, *, lease_seconds: float) -> Claim:
         longer = await super().extend(claim, lease_seconds=lease_seconds)
-        later = max(longer.expires_at, claim.expires_at.replace(year=2999))
-        return self._put(_replace(longer, expires_at=later))
+        return self._put(_replace(longer, expires_at=longer.expires_at + _AN_HOUR))
 
 
 @breaks(CLAIMS, "an_extended_lease_runs_from_now")

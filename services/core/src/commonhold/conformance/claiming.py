@@ -27,7 +27,7 @@ from commonhold.conformance.samples import (
     UNSTORABLE_TEXTS,
 )
 from commonhold.conformance.subjects import StoreSubject
-from commonhold.contract.claims import MAX_LEASE_SECONDS, Claim, Claims, Fenced
+from commonhold.contract.claims import MAX_LEASE, MAX_LEASE_SECONDS, Claim, Claims, Fenced
 from commonhold.contract.errors import ClaimLostError
 from commonhold.contract.stores import Mutations
 
@@ -91,6 +91,19 @@ class ClaimsContract(StoreSubject):
             taken,
             Claim(tokens=((SCOPE, 2),), holder="w2", expires_at=claim.expires_at + A_LEASE),
         )
+
+    async def test_a_lease_longer_than_any_is_taken_over(
+        self, store: FencedStore, clock: ControlledClock
+    ) -> None:
+        rule = Rule("17", "a lease that ends beyond the longest from now is of a wrong clock: free")
+        claim = await self._acquire(store, SCOPE, OTHER_SCOPE)
+        clock.set(claim.expires_at - MAX_LEASE)
+        rule.equal(await store.claims.acquire([SCOPE], holder="w2", lease_seconds=LEASE), None)
+        clock.set(claim.expires_at - MAX_LEASE - timedelta(microseconds=1))
+        taken = await self._acquire(store, SCOPE)
+        rule.equal(taken.tokens, ((SCOPE, 2),))
+        with rule.refuses(ClaimLostError, name=SCOPE, token=1):
+            await store.guarded(fence=claim).write(SCOPE, PATH, "x")
 
     async def test_a_released_name_is_free_at_once(self, store: FencedStore) -> None:
         rule = Rule("17", "release frees at once, and the next number is higher")

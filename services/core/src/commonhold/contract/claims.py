@@ -15,6 +15,7 @@ from commonhold.contract.stores import Mutations
 from commonhold.contract.text import require_storable
 
 MAX_LEASE_SECONDS = 86400.0
+MAX_LEASE = timedelta(seconds=MAX_LEASE_SECONDS)
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +44,9 @@ class Claims(Protocol):
         """Claim all of the names or none; None while a lease on one of them runs.
 
         A lease that has run out is taken over, once the mutations that stand under it have
-        ended. The holder is told to people and decides nothing: nobody gets a claim back by
-        its name.
+        ended; so is one that ends later than the longest lease from now, whose holder had
+        a clock that was wrong. The holder is told to people and decides nothing: nobody
+        gets a claim back by its name.
         """
         ...
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from commonhold.contract.claims import Claim, claimed_names, lease_of
+from commonhold.contract.claims import MAX_LEASE, Claim, claimed_names, lease_of
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.errors import ClaimLostError
 from commonhold.contract.text import require_storable
@@ -19,6 +19,10 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 _NEVER_CLAIMED = _Row(0, None)
+
+
+def _is_held(row: _Row, now: datetime) -> bool:
+    return row.expires_at is not None and now < row.expires_at <= now + MAX_LEASE
 
 
 class InMemoryClaims:
@@ -36,7 +40,7 @@ class InMemoryClaims:
         lease = lease_of(lease_seconds)
         now = read_clock(self._clock)
         held = [self._rows.get(name, _NEVER_CLAIMED) for name in claimed]
-        if any(row.expires_at is not None and row.expires_at > now for row in held):
+        if any(_is_held(row, now) for row in held):
             return None
         tokens = tuple((name, row.token + 1) for name, row in zip(claimed, held, strict=True))
         return self._put(Claim(tokens=tokens, holder=holder, expires_at=now + lease))

@@ -13,7 +13,7 @@ import msgspec
 from commonhold.adapters.postgres.connections import transaction
 from commonhold.adapters.postgres.pool import Pool
 from commonhold.adapters.postgres.statements import ClaimStatements
-from commonhold.contract.claims import Claim, claimed_names, lease_of
+from commonhold.contract.claims import MAX_LEASE, Claim, claimed_names, lease_of
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.errors import ClaimLostError
 from commonhold.contract.text import require_storable
@@ -40,7 +40,7 @@ class PostgresClaims:
         lease = lease_of(lease_seconds)
         now = read_clock(self._clock)
         async with self._pool.connection() as conn:
-            if await conn.fetchval(self._sql.is_claimed, claimed, now):
+            if await conn.fetchval(self._sql.is_claimed, claimed, now, now + MAX_LEASE):
                 return None
             try:
                 taken = await self._take(conn, claimed, holder, now, now + lease)
@@ -57,7 +57,9 @@ class PostgresClaims:
         expires_at: datetime,
     ) -> tuple[tuple[str, int], ...]:
         async with transaction(conn):
-            taken = await conn.fetch(self._sql.take_claims, names, holder, now, expires_at)
+            taken = await conn.fetch(
+                self._sql.take_claims, names, holder, now, expires_at, now + MAX_LEASE
+            )
             if len(taken) < len(names):
                 raise _ClaimedMeanwhileError
         return tuple(sorted((row["name"], row["token"]) for row in taken))

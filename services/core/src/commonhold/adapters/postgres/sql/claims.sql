@@ -4,12 +4,12 @@
 -- Asked first, so that nobody waits for a claim that stands.
 SELECT EXISTS (
     SELECT 1 FROM commonhold.claims
-    WHERE name = ANY($1::text []) AND expires_at > $2
+    WHERE name = ANY($1::text []) AND expires_at > $2 AND expires_at <= $3
 );
 
 -- name: take_claims
 -- Waits for the mutations under a lease that ran out. A name without a row in the answer was
--- claimed by another meanwhile.
+-- claimed by another meanwhile. A lease beyond $5 is longer than any: it is free.
 INSERT INTO commonhold.claims AS c (name, token, holder, expires_at)
 SELECT wanted.name, 1, $2, $4
 FROM unnest($1::text []) AS wanted (name)
@@ -18,7 +18,7 @@ ON CONFLICT (name) DO UPDATE SET
     token = c.token + 1,
     holder = excluded.holder,
     expires_at = excluded.expires_at
-WHERE c.expires_at <= $3
+WHERE c.expires_at <= $3 OR c.expires_at > $5
 RETURNING name, token;
 
 -- name: extend_claims
