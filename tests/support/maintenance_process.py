@@ -107,7 +107,7 @@ async def until_finished(connection: asyncpg.Connection, garden: str = "home") -
     async def arrived() -> bool:
         return bool(
             await connection.fetchval(
-                "SELECT NOT EXISTS (SELECT FROM commonhold.jobs) AND EXISTS ("
+                "SELECT NOT EXISTS (SELECT FROM commonhold.jobs WHERE entrypoint = $1) AND EXISTS ("
                 "SELECT FROM commonhold.garden_runs"
                 " WHERE garden = $1 AND succeeded_at IS NOT NULL)",
                 garden,

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from tests.support.maintenance_process import (
     count_deletions,
     maintenance_process,
     plant_copies,
+    until_deletions,
     until_event,
     until_finished,
 )
@@ -34,6 +36,13 @@ async def test_it_works_by_schedule_and_says_what_it_does(
     database_dsn: str, eye: asyncpg.Connection, gardens: Path
 ) -> None:
     await plant_copies(eye, 4)
+    # Of a garden that is in no file any more, and whose worker was killed.
+    await eye.execute(
+        "INSERT INTO commonhold.jobs"
+        " (priority, status, entrypoint, dedupe_key, updated, heartbeat)"
+        " VALUES (0, 'picked', 'gone', 'gone', $1, $1)",
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
     async with maintenance_process(database_dsn, gardens) as worker:
         await worker.until_ops("/readyz", status=200)
         await until_finished(eye)
@@ -46,6 +55,7 @@ async def test_it_works_by_schedule_and_says_what_it_does(
             'commonhold_upkeep_skips_total{reason="changed"} 0.0',
             "commonhold_upkeep_pass_duration_seconds_count 1.0",
             "commonhold_job_queue_depth 0.0",
+            "commonhold_job_oldest_seconds 0.0",
             "commonhold_model_spend_usd_total 0.0",
             f"commonhold_schema_version {float(SCHEMA_VERSION)}",
         } <= lines
@@ -91,6 +101,20 @@ async def test_once_works_off_every_garden_and_ends(
         assert await worker.exit_status() == 0
         assert len(worker.events("upkeep_pass")) == 1
     assert await count_deletions(eye) == 3
+
+
+async def test_once_begins_no_further_garden_when_it_is_stopped(
+    database_dsn: str, eye: asyncpg.Connection, write_gardens: WriteGardens
+) -> None:
+    await plant_copies(eye, 200)
+    path = write_gardens(EVERY_DAY + EVERY_DAY.replace("home", "work"))
+    async with maintenance_process(database_dsn, path, arguments=("once",)) as worker:
+        await until_deletions(eye, 5)
+        worker.signal(signal.SIGTERM)
+        assert await worker.exit_status() == 1
+        ends = [(line["garden"], line["end"]) for line in worker.events("upkeep_pass")]
+    assert ends == [("home", "stopped")]
+    assert await count_deletions(eye) < 199
 
 
 async def test_a_dry_run_writes_nothing_and_says_what_it_would(

@@ -137,6 +137,8 @@ async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:
             )
             whole = True
             for task in assemble(store, gardening.file, model=_open_model(gardening, stack)):
+                if stop.requested.is_set():
+                    return 1
                 whole = await once.run(task) and whole
         except StoreUnavailableError as error:
             logger.error("store_unavailable", reason=error.reason)  # noqa: TRY400 - said in a line

@@ -19,7 +19,7 @@ from commonhold.contract.gardens import GardenLedger, GardenRun
 from commonhold.ops.metrics import UpkeepMetrics
 from commonhold_maintenance.passes import End, Limits, PassRunner, Turn
 from commonhold_maintenance.queues import Job, JobQueue
-from commonhold_maintenance.schedules import due_at
+from commonhold_maintenance.schedules import Calendar
 from commonhold_maintenance.tasks import Task
 
 # A scope that another garden holds, and a database that went away, are tried again soon.
@@ -61,7 +61,7 @@ class Worker:
         self._clock = clock
         self._limits = limits
         self._holder = holder
-        self._started_at = read_clock(clock)
+        self._calendar = Calendar(read_clock(clock))
 
     async def run(self, stop: asyncio.Event, *, poll_seconds: float) -> None:
         """Work until asked to stop; what fails is logged and looked at again."""
@@ -85,7 +85,7 @@ class Worker:
             await self._queue.put(name)
         self._metrics.seen(
             {name: run.succeeded_at for name, run in runs.items() if name in self._tasks},
-            await self._ledger.backlog(),
+            await self._ledger.backlog(tuple(self._tasks)),
         )
         job = await self._queue.take(tuple(self._tasks))
         if job is None:
@@ -98,8 +98,7 @@ class Worker:
         return [
             name
             for name, task in self._tasks.items()
-            if due_at(task.schedule, name=name, last=runs.get(name), started_at=self._started_at)
-            <= now
+            if self._calendar.is_due(task.schedule, name=name, last=runs.get(name), now=now)
         ]
 
     async def _see_to(self, job: Job) -> bool:

@@ -1,6 +1,6 @@
 """What workers know of their gardens together (docs/reference/maintenance.md, section 9)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -34,7 +34,9 @@ class GardenLedger(Protocol):
         """Note a pass that ended; ClaimLostError when somebody else has the garden by now."""
         ...
 
-    async def backlog(self) -> Backlog: ...
+    async def backlog(self, gardens: Collection[str]) -> Backlog:
+        """Of these gardens. One that is no longer in the file leaves its job where it was."""
+        ...
 
     async def sweep(self) -> None:
         """Forget a batch of what the queue logged more than a week ago."""

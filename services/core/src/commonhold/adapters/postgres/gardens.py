@@ -1,6 +1,6 @@
 """What workers know of their gardens together: when each was last seen to, what is queued."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from commonhold.adapters.postgres.claims import PostgresClaims
@@ -41,9 +41,9 @@ class PostgresGardenLedger:
                 finished_at if succeeded else None,
             )
 
-    async def backlog(self) -> Backlog:
+    async def backlog(self, gardens: Collection[str]) -> Backlog:
         async with self._pool.connection() as conn:
-            row = await conn.fetchrow(self._sql.select_job_backlog)
+            row = await conn.fetchrow(self._sql.select_job_backlog, list(gardens))
         if row is None:
             return Backlog()
         return Backlog(depth=row["depth"], oldest_seconds=row["oldest_seconds"])

@@ -19,7 +19,7 @@ SELECT
     coalesce(extract(EPOCH FROM now() - min(updated) FILTER (WHERE status = 'picked')), 0)::float8
         AS oldest_seconds
 FROM commonhold.jobs
-WHERE status IN ('queued', 'picked');
+WHERE status IN ('queued', 'picked') AND entrypoint = ANY($1::text []);
 
 -- name: sweep_job_log
 DELETE FROM commonhold.job_log
