@@ -122,7 +122,10 @@ class RetentionTask:
 
 
 def _outcome_of_pass(report: PassReport) -> Outcome:
-    skips = [{**msgspec.to_builtins(skip), "reason": skip.label} for skip in report.skipped]
+    skips = [
+        {"command": skip.command, "path": skip.document, "reason": skip.label}
+        for skip in report.skipped
+    ]
     fields = _shortened({**pass_object(report), "skipped": skips})
     return Outcome(
         report=fields,

@@ -84,7 +84,7 @@ async def carry_out(fence: VersionFence, plan: tuple[Deletion, ...], log: PassLo
         if reason is None:
             log.wrote("delete", deletion.path)
         else:
-            log.skip("delete", deletion.path, reason)
+            log.skip("delete", deletion.path, reason, document=deletion.path)
 
 
 async def _delete(fence: VersionFence, deletion: Deletion) -> str | None:

@@ -43,7 +43,7 @@ from commonhold.usecases.upkeep.protections import (
     is_blank,
 )
 from commonhold.usecases.upkeep.reports import PassLog
-from commonhold.usecases.virtual_paths import Place, resolve_document
+from commonhold.usecases.virtual_paths import Place, resolve_document, virtual_path
 
 logger = structlog.get_logger(__name__)
 
@@ -85,9 +85,10 @@ class Execution:
         except CommandError as error:
             reason = error.message
         except CommonholdError as error:
+            # A refusal's text quotes the operation, which is for the report alone.
+            logger.info("upkeep_operation_refused", command=operation.command, code=error.code)
             reason = f"[{error.code}] {error.message}"
-        logger.info("upkeep_operation_skipped", command=operation.command, reason=reason)
-        log.skip(operation.command, path, reason)
+        log.skip(operation.command, path, reason, document=self._document(operation))
 
     async def _refusal(self, operation: Operation) -> str | None:
         """The first protection that stands in the way; what names no document has none."""
@@ -106,6 +107,16 @@ class Execution:
             or _fixed_set(operation, places)
             or await self._erasure(operation)
         )
+
+    def _document(self, operation: Operation) -> str | None:
+        """The document that an operation is about, if the model was told of it.
+
+        Any other path is text of the model's, and may repeat what it read.
+        """
+        source = self._find(source_of(operation))
+        if source is None or (source.scope, source.document_path) not in self._shown:
+            return None
+        return virtual_path(source.mount, source.document_path)
 
     def _find(self, path: str) -> Place | None:
         try:
@@ -129,8 +140,8 @@ class Execution:
         return None if current.version == known.version else CHANGED
 
     async def _erasure(self, operation: Operation) -> str | None:
-        """Text of the model's may be text that it was shown, and that is erased by now."""
-        if not isinstance(operation, CreateOperation | StrReplaceOperation):
+        """Text of the model's, a name too, may be what it was shown and what is erased by now."""
+        if isinstance(operation, DeleteOperation):
             return None
         return ERASED if await self._watch.has_erased(self._shown) else None
 

@@ -129,7 +129,8 @@ async def _tidy(
         if not mount.is_open:
             continue
         if garden.holds.holds_scope(mount.scope):
-            log.skip("scan", virtual_path(mount, ""), HELD)
+            root = virtual_path(mount, "")
+            log.skip("scan", root, HELD, document=root)
             continue
         try:
             plan = await plan_mount(documents, mount, floor, gone=planned)

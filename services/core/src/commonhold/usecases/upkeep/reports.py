@@ -35,11 +35,16 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True):
-    """One action that a protection, a refusal or another writer prevented."""
+    """One action that a protection, a refusal or another writer prevented.
+
+    `path` may be any text that a model came up with; `document` is the one it was told of,
+    None where it named another.
+    """
 
     command: str
     path: str
     reason: str
+    document: str | None = None
 
     @property
     def label(self) -> str:
@@ -96,8 +101,8 @@ class PassLog:
     def wrote(self, command: str, path: str, version: int | None = None) -> None:
         self.writes.append(Write(command=command, path=path, version=version))
 
-    def skip(self, command: str, path: str, reason: str) -> None:
-        self.skipped.append(Skip(command=command, path=path, reason=reason))
+    def skip(self, command: str, path: str, reason: str, *, document: str | None) -> None:
+        self.skipped.append(Skip(command=command, path=path, reason=reason, document=document))
 
     def fail(self, path: str, reason: str) -> None:
         self.failed.append(MountFailure(path=path, reason=reason))

@@ -13,6 +13,8 @@ from commonhold.usecases.upkeep.reports import PassReport
 
 def pass_object(report: PassReport) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(report)
+    for skip in fields["skipped"]:
+        del skip["document"]
     return fields
 
 
