@@ -31,17 +31,18 @@ def list_tools(*, era: str) -> bytes:
 
 
 def memory_call(
-    arguments: Mapping[str, str],
+    arguments: Mapping[str, str | int],
     *,
     era: str,
     key: str | None = None,
     session: Mapping[str, str] | None = None,
+    token: str = TOKEN,
 ) -> bytes:
     """A call of the memory tool; `session` are the headers that `begin_session` returned."""
     headers, meta = _framing(era, method="tools/call", name={"mcp-name": "memory"})
     if key is not None:
         meta[IDEMPOTENCY_KEY] = key
-    headers |= session or {}
+    headers |= {"authorization": f"Bearer {token}", **(session or {})}
     params = {"name": "memory", "arguments": arguments, "_meta": meta}
     return post({"method": "tools/call", "params": params}, headers=headers)
 

@@ -12,6 +12,7 @@ import msgspec
 
 from tests.support.histories.records import Answered, Attempt, Outcome, Refused, Unknown
 
+LOOPBACK = "127.0.0.1"
 REFUSALS = frozenset({400, 403, 413})
 HEADERS_END = b"\r\n\r\n"
 
@@ -23,9 +24,10 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class HttpConnection:
-    """One kept-alive connection to a port of loopback, opened when it is needed."""
+    """One kept-alive connection, opened when it is needed."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, host: str = LOOPBACK) -> None:
+        self._host = host
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
@@ -42,7 +44,7 @@ class HttpConnection:
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._streams is None:
-            self._streams = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 20)
+            self._streams = await asyncio.open_connection(self._host, self._port, limit=1 << 20)
         return self._streams
 
     def close(self) -> None:
@@ -64,11 +66,19 @@ class HttpConnection:
 class Client:
     """One client of several replicas: it names its acts, and may insist on an outcome."""
 
-    def __init__(self, ports: Sequence[int], *, token: str, name: str, patience: float = 4) -> None:
+    def __init__(
+        self,
+        ports: Sequence[int],
+        *,
+        token: str,
+        name: str,
+        patience: float = 4,
+        host: str = LOOPBACK,
+    ) -> None:
         self.attempts: list[Attempt] = []
         self.patience_seconds = patience
-        self._connections = [HttpConnection(port) for port in ports]
-        self._token = token
+        self.token = token
+        self._connections = [HttpConnection(port, host=host) for port in ports]
         self._name = name
         self._count = 0
         self._preferred = 0
@@ -141,7 +151,7 @@ class Client:
         lines = [
             f"POST /v1/{route} HTTP/1.1",
             "Host: 127.0.0.1",
-            f"Authorization: Bearer {self._token}",
+            f"Authorization: Bearer {self.token}",
             f"Content-Length: {size}",
         ]
         if key is not None:

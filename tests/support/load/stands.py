@@ -13,7 +13,7 @@ from tests.support.histories.databases import find_everywhere
 from tests.support.histories.documents import check_scope
 from tests.support.histories.erasures import SECRET
 from tests.support.histories.records import Attempt, Violation
-from tests.support.load.clients import Client
+from tests.support.load.clients import LOOPBACK, Client
 from tests.support.load.states import ask, read_conversation, read_scope
 
 READERS = 8
@@ -26,9 +26,10 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
     dsn: str
     ports: Sequence[int]
     token: str
+    host: str = LOOPBACK
 
     def client(self, name: str) -> Client:
-        return Client(self.ports, token=self.token, name=name)
+        return Client(self.ports, token=self.token, name=name, host=self.host)
 
     def tell(self, requests: Sequence[tuple[str, dict[str, Any]]], *, name: str) -> list[Attempt]:
         """Make requests one after the other, each to its answer."""
