@@ -12,6 +12,7 @@ FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_maintenance", "co
 HOMES = {
     "aiohttp": (
         "commonhold.adapters.openai.providers",
+        "commonhold.adapters.remote.exchanges",
         "commonhold.ops.listener",
         "commonhold_gateway.oauth.fetches",
         "commonhold_state",
@@ -52,7 +53,7 @@ HOMES = {
         "commonhold_state.__main__",
     ),
     "yaml": ("commonhold.usecases.skill_files",),
-    "yarl": ("commonhold.adapters.openai.providers",),
+    "yarl": ("commonhold.adapters.openai.providers", "commonhold.adapters.remote.exchanges"),
 }
 
 USES = [
