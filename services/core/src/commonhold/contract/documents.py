@@ -1,5 +1,6 @@
 """Records of the memory seam (docs/reference/stores.md, section 2)."""
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
@@ -81,3 +82,38 @@ class ScopeArchive(msgspec.Struct, frozen=True, kw_only=True):
     documents: tuple[MemoryDocument, ...] = ()
     versions: tuple[MemoryVersion, ...] = ()
     redactions: tuple[MemoryRedaction, ...] = ()
+
+
+def entry_of(document: MemoryDocument) -> MemoryEntry:
+    return MemoryEntry(
+        path=document.path,
+        version=document.version,
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+        redacted=document.redacted,
+    )
+
+
+def digest_of(document: MemoryDocument) -> MemoryDigest:
+    return MemoryDigest(
+        path=document.path,
+        version=document.version,
+        created_at=document.created_at,
+        updated_at=document.updated_at,
+        redacted=document.redacted,
+        is_blank=not document.content.strip(),
+        digest=hashlib.sha256(document.content.encode()).digest(),
+    )
+
+
+def version_of(document: MemoryDocument, *, action: VersionAction) -> MemoryVersion:
+    """The row of the ledger that a live document mirrors."""
+    return MemoryVersion(
+        path=document.path,
+        version=document.version,
+        action=action,
+        content=document.content,
+        actor=document.actor,
+        created_at=document.updated_at,
+        redacted=document.redacted,
+    )

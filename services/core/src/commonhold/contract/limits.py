@@ -3,7 +3,14 @@
 Sentences and order are those of docs/reference/stores.md.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from commonhold.contract.errors import MemoryConflictError
+
+T = TypeVar("T")
 
 
 def require_memory_limit(limit: int | None) -> None:
@@ -34,3 +41,29 @@ def require_selectors(*, through: int | None, turns: Sequence[int] | None) -> No
         raise ValueError(f"through must be >= 1, got {through}")
     if turns and min(turns) < 1:
         raise ValueError(f"turn numbers start at 1, got {min(turns)}")
+
+
+def require_version(
+    scope: str, path: str, *, actual: int | None, expected_version: int | None
+) -> None:
+    """What a caller expects to be live; `actual` None says that nothing is.
+
+    Raises MemoryConflictError (`document_absent` or `version_mismatch`).
+    """
+    if expected_version is None or expected_version == actual:
+        return
+    raise MemoryConflictError(
+        scope=scope,
+        path=path,
+        reason="document_absent" if actual is None else "version_mismatch",
+        expected_version=expected_version,
+        actual_version=actual,
+    )
+
+
+def take(rows: Iterable[T], *, limit: int | None) -> tuple[T, ...]:
+    """The first `limit` rows of a listing of the memory seam, all of them for None."""
+    require_memory_limit(limit)
+    if limit is None:
+        return tuple(rows)
+    return tuple(islice(rows, min(limit, sys.maxsize)))

@@ -8,6 +8,8 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from commonhold.contract.documents import MemoryVersion
+
 PAGE_SIZE = 500
 # A page of heavy rows ends here, before its limit, so that no caller has to hold them all; and
 # an edge asks for no more at once.
@@ -118,6 +120,24 @@ def page_of(rows: Sequence[T], *, limit: int, position: Callable[[T], msgspec.St
         return Page(items=tuple(rows))
     items = tuple(rows[:limit])
     return Page(items=items, next_cursor=encode_cursor(position(items[-1])))
+
+
+def history_position(row: MemoryVersion) -> HistoryPosition:
+    return HistoryPosition(
+        created_at=to_microseconds(row.created_at), path=row.path, version=row.version
+    )
+
+
+def follows_history(row: HistoryPosition, last: HistoryPosition) -> bool:
+    """Whether a row comes behind a position: stamps fall, then paths rise, then versions fall."""
+    if row.created_at != last.created_at:
+        return row.created_at < last.created_at
+    return (row.path, -row.version) > (last.path, -last.version)
+
+
+def follows_trail(act: TrailPosition, last: TrailPosition) -> bool:
+    """Whether an act comes behind a position: stamps fall, then row numbers."""
+    return (act.created_at, act.row) < (last.created_at, last.row)
 
 
 def _require_numbers(position: msgspec.Struct) -> None:

@@ -11,7 +11,6 @@ from commonhold.adapters.in_memory.rows import (
     DocumentRow,
     RedactionRow,
     VersionRow,
-    digest_of,
     readable_document,
     readable_entry,
     readable_version,
@@ -25,11 +24,13 @@ from commonhold.contract.documents import (
     MemoryRedaction,
     MemoryVersion,
     ScopeArchive,
-    VersionAction,
+    digest_of,
+    version_of,
 )
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
 from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.ids import check_path, check_scope
+from commonhold.contract.limits import require_version
 from commonhold.contract.stores import Witness
 from commonhold.contract.text import has_lone_surrogate, require_storable
 
@@ -125,7 +126,9 @@ class Documents:
         _require_storable_actor(actor)
         row = self._get_live(scope, path)
         live = None if row is None else readable_document(row)
-        _require_version(scope, path, live=live, expected_version=expected_version)
+        require_version(
+            scope, path, actual=_version_of_live(live), expected_version=expected_version
+        )
         now = read_clock(self._clock)
         ledger = self._put_ledger(scope, path)
         now = ledger.stamp(now)
@@ -139,7 +142,7 @@ class Documents:
             actor=actor,
             extra={} if live is None else live.extra,
         )
-        ledger.add(_row_of(document, action="created" if live is None else "modified"))
+        ledger.add(version_of(document, action="created" if live is None else "modified"))
         ledger.put(document)
         return _isolated(document)
 
@@ -179,7 +182,7 @@ class Documents:
             updated_at=now,
             actor=actor,
         )
-        target.add(_row_of(moved, action="created"))
+        target.add(version_of(moved, action="created"))
         target.put(moved)
         return _isolated(moved)
 
@@ -354,14 +357,16 @@ class Documents:
     def _require_live(self, scope: str, path: str, expected_version: int) -> None:
         row = self._get_live(scope, path)
         live = None if row is None else readable_document(row)
-        _require_version(scope, path, live=live, expected_version=expected_version)
+        require_version(
+            scope, path, actual=_version_of_live(live), expected_version=expected_version
+        )
 
     def _require_standing(self, scope: str, witnesses: Sequence[Witness]) -> None:
         """Only the versions are compared: what a witness holds is not read."""
         for path, version in witnesses:
             row = self._get_live(scope, path)
             live = None if row is None else row.record
-            _require_version(scope, path, live=live, expected_version=version)
+            require_version(scope, path, actual=_version_of_live(live), expected_version=version)
 
     def _paths(self, scope: str) -> dict[str, PathLedger]:
         ledger = self.ledgers.get(scope)
@@ -378,7 +383,7 @@ class Documents:
         gone = msgspec.structs.replace(
             live, version=ledger.highest + 1, actor=actor, updated_at=now
         )
-        ledger.add(_row_of(gone, action="deleted"))
+        ledger.add(version_of(gone, action="deleted"))
         ledger.live = None
 
     def _record(self, scope: str, act: MemoryRedaction) -> None:
@@ -386,17 +391,8 @@ class Documents:
         acts.append(RedactionRow(row_id=len(acts) + 1, record=act))
 
 
-def _row_of(document: MemoryDocument, *, action: VersionAction) -> MemoryVersion:
-    """The version row that a live document mirrors."""
-    return MemoryVersion(
-        path=document.path,
-        version=document.version,
-        action=action,
-        content=document.content,
-        actor=document.actor,
-        created_at=document.updated_at,
-        redacted=document.redacted,
-    )
+def _version_of_live(live: MemoryDocument | None) -> int | None:
+    return None if live is None else live.version
 
 
 def _isolated(document: MemoryDocument) -> MemoryDocument:
@@ -404,25 +400,6 @@ def _isolated(document: MemoryDocument) -> MemoryDocument:
     if not document.extra:
         return document
     return msgspec.structs.replace(document, extra=copy.deepcopy(document.extra))
-
-
-def _require_version(
-    scope: str, path: str, *, live: MemoryDocument | None, expected_version: int | None
-) -> None:
-    if expected_version is None:
-        return
-    if live is None:
-        raise MemoryConflictError(
-            scope=scope, path=path, reason="document_absent", expected_version=expected_version
-        )
-    if live.version != expected_version:
-        raise MemoryConflictError(
-            scope=scope,
-            path=path,
-            reason="version_mismatch",
-            expected_version=expected_version,
-            actual_version=live.version,
-        )
 
 
 def _require_storable_actor(actor: str | None) -> None:

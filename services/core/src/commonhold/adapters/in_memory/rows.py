@@ -1,20 +1,20 @@
 """Rows as the in-memory store keeps them: each declares its format, as any substrate's do."""
 
-import hashlib
 from datetime import datetime
 
 import msgspec
 
 from commonhold.contract.documents import (
     MEMORY_FORMAT,
-    MemoryDigest,
     MemoryDocument,
     MemoryEntry,
     MemoryRedaction,
     MemoryVersion,
+    entry_of,
 )
 from commonhold.contract.errors import ConversationFormatError, MemoryFormatError
 from commonhold.contract.messages import load_messages
+from commonhold.contract.paging import TrailPosition, to_microseconds
 from commonhold.contract.turns import (
     CONVERSATION_FORMAT,
     PROJECTION_KINDS,
@@ -45,6 +45,10 @@ class RedactionRow(msgspec.Struct, frozen=True):
 
     row_id: int
     record: MemoryRedaction
+
+    @property
+    def position(self) -> TrailPosition:
+        return TrailPosition(created_at=to_microseconds(self.record.created_at), row=self.row_id)
 
 
 class TurnRow(msgspec.Struct, frozen=True):
@@ -90,26 +94,7 @@ def readable_document(row: DocumentRow) -> MemoryDocument:
 
 
 def readable_entry(row: DocumentRow) -> MemoryEntry:
-    record = readable_document(row)
-    return MemoryEntry(
-        path=record.path,
-        version=record.version,
-        created_at=record.created_at,
-        updated_at=record.updated_at,
-        redacted=record.redacted,
-    )
-
-
-def digest_of(document: MemoryDocument) -> MemoryDigest:
-    return MemoryDigest(
-        path=document.path,
-        version=document.version,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
-        redacted=document.redacted,
-        is_blank=not document.content.strip(),
-        digest=hashlib.sha256(document.content.encode()).digest(),
-    )
+    return entry_of(readable_document(row))
 
 
 def readable_version(row: VersionRow, *, scope: str) -> MemoryVersion:

@@ -10,13 +10,6 @@ from commonhold.adapters.in_memory.claims import InMemoryClaims
 from commonhold.adapters.in_memory.conversations import Conversations
 from commonhold.adapters.in_memory.documents import Documents
 from commonhold.adapters.in_memory.guarded import Guard, GuardedView
-from commonhold.adapters.in_memory.windows import (
-    follows_history,
-    follows_trail,
-    history_position,
-    take,
-    trail_position,
-)
 from commonhold.contract.claims import Claim
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.documents import (
@@ -30,7 +23,7 @@ from commonhold.contract.documents import (
 )
 from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.idempotency import IdempotencyKey, Remembered
-from commonhold.contract.limits import require_positive_limit
+from commonhold.contract.limits import require_positive_limit, take
 from commonhold.contract.messages import Message
 from commonhold.contract.outlines import Outline, directory_of, newest_first, require_outline
 from commonhold.contract.paging import (
@@ -42,6 +35,9 @@ from commonhold.contract.paging import (
     TrailPosition,
     VersionsPosition,
     decode_cursor,
+    follows_history,
+    follows_trail,
+    history_position,
     page_of,
 )
 from commonhold.contract.stores import Witness
@@ -227,7 +223,9 @@ class InMemoryStore:
         history = self._documents.history(scope, since=since)
         require_positive_limit(limit)
         last = None if cursor is None else decode_cursor(cursor, HistoryPosition)
-        rows = (row for row in history if last is None or follows_history(row, last))
+        rows = (
+            row for row in history if last is None or follows_history(history_position(row), last)
+        )
         return page_of(take(rows, limit=limit + 1), limit=limit, position=history_position)
 
     async def redactions_page(
@@ -241,8 +239,8 @@ class InMemoryStore:
         trail = self._documents.redactions(scope, since=since)
         require_positive_limit(limit)
         last = None if cursor is None else decode_cursor(cursor, TrailPosition)
-        rows = (act for act in trail if last is None or follows_trail(act, last))
-        page = page_of(take(rows, limit=limit + 1), limit=limit, position=trail_position)
+        rows = (act for act in trail if last is None or follows_trail(act.position, last))
+        page = page_of(take(rows, limit=limit + 1), limit=limit, position=lambda act: act.position)
         return Page(items=tuple(act.record for act in page.items), next_cursor=page.next_cursor)
 
     async def scopes(self) -> tuple[str, ...]:
