@@ -12,7 +12,6 @@ FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_maintenance", "co
 HOMES = {
     "aiohttp": (
         "commonhold.adapters.openai.providers",
-        "commonhold.adapters.remote.exchanges",
         "commonhold.ops.listener",
         "commonhold_gateway.oauth.fetches",
         "commonhold_state",
@@ -37,8 +36,9 @@ HOMES = {
     "rich": ("commonhold.cli.demo",),
     "starlette": ("commonhold_gateway",),
     "structlog": (
-        "commonhold.adapters.resilience",
+        "commonhold.adapters.file",
         "commonhold.adapters.postgres.upkeep",
+        "commonhold.adapters.resilience",
         "commonhold.ops",
         "commonhold.usecases",
         "commonhold_gateway",
@@ -52,8 +52,8 @@ HOMES = {
         "commonhold_maintenance.__main__",
         "commonhold_state.__main__",
     ),
-    "yaml": ("commonhold.usecases.skill_files",),
-    "yarl": ("commonhold.adapters.openai.providers", "commonhold.adapters.remote.exchanges"),
+    "yaml": ("commonhold.adapters.file.envelopes", "commonhold.usecases.skill_files"),
+    "yarl": ("commonhold.adapters.openai.providers",),
 }
 
 USES = [

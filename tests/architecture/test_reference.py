@@ -142,6 +142,7 @@ def test_every_page_of_the_contract_numbers_its_sections_from_one() -> None:
         "mcp.md",
         "wire.md",
         "schema.md",
+        "filestore.md",
     ):
         numbers = [
             title.split(". ")[0]

@@ -1,0 +1,162 @@
+"""One change of a root, made ready first and then made whole.
+
+What can fail for want of room comes first: the new files under temporary names, the intent,
+the rows. Then names are switched. docs/reference/filestore.md, section 6, has the order.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from commonhold.adapters.file.calls import SystemCalls, write_all
+from commonhold.adapters.file.journal import Growth, Intent, Journal, Move
+from commonhold.adapters.file.layout import TEMPORARY
+from commonhold.adapters.file.tree import Place, Tree
+
+_log = structlog.get_logger(__name__)
+
+
+class Change:
+    """Collects what to write; `commit` makes it. Left without one, nothing has happened."""
+
+    def __init__(self, tree: Tree, journal: Journal, calls: SystemCalls) -> None:
+        self._tree = tree
+        self._journal = journal
+        self._calls = calls
+        self._rows: list[tuple[str, bytes]] = []
+        self._moves: list[Move] = []
+        self._removals: list[str] = []
+        self._unsynced: dict[str, None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for move in self._moves:
+            self._discard(move.temporary)
+
+    def append(self, file: str, line: bytes) -> None:
+        """A line at the end of a file, which is made when it is missing."""
+        self._make_folders(file)
+        self._rows.append((file, line))
+
+    def put(self, file: str, data: bytes) -> None:
+        """A file with just these bytes, in place of what has the name now."""
+        self.put_lines(file, (data,))
+
+    def put_lines(self, file: str, lines: Iterable[bytes]) -> None:
+        """As `put`, from parts that need not be held at once."""
+        self._make_folders(file)
+        temporary = self._free_name(file)
+        fd = self._calls.create(self._tree.absolute(temporary))
+        self._moves.append(Move(temporary, file))
+        try:
+            offset = 0
+            for line in lines:
+                write_all(self._calls, fd, line, offset=offset)
+                offset += len(line)
+            self._calls.sync(fd)
+        finally:
+            os.close(fd)
+
+    def remove(self, file: str) -> None:
+        self._removals.append(file)
+
+    def commit(self) -> None:
+        """Make the change; OSError when it cannot be made, and then it was not begun.
+
+        Once the rows are written it is not taken back: what then fails is finished by
+        whoever takes the lock next.
+        """
+        self._sync_folders()
+        intent = Intent(
+            growths=tuple(self._growth(file, line) for file, line in self._rows),
+            moves=tuple(self._moves),
+            removals=tuple(self._removals),
+        )
+        try:
+            self._journal.record(intent)
+            for growth, (_, line) in zip(intent.growths, self._rows, strict=True):
+                self._grow(growth, line)
+        except OSError:
+            self._take_back(intent)
+            raise
+        self._moves.clear()
+        self._journal.finish(intent)
+        self._journal.clear()
+
+    def _growth(self, file: str, line: bytes) -> Growth:
+        before = self._length(file)
+        return Growth(file, before, len(line), zlib.crc32(line))
+
+    def _length(self, file: str) -> int | None:
+        try:
+            return os.lstat(self._tree.absolute(file)).st_size
+        except FileNotFoundError:
+            return None
+
+    def _grow(self, growth: Growth, line: bytes) -> None:
+        fd = self._calls.open_to_grow(self._tree.absolute(growth.file))
+        try:
+            write_all(self._calls, fd, line, offset=growth.start)
+            self._calls.sync(fd)
+        finally:
+            os.close(fd)
+        if growth.before is None:
+            self._calls.sync_folder(self._tree.absolute(_above(growth.file)))
+
+    def _take_back(self, intent: Intent) -> None:
+        # What is undone goes there; what is not may still need its files.
+        self._moves.clear()
+        try:
+            self._journal.undo(intent)
+            self._journal.clear()
+        except OSError as error:
+            # The intent stands; whoever takes the lock next undoes the rest.
+            _log.error("change_not_undone", error=error.strerror, file=error.filename)
+
+    def _make_folders(self, file: str) -> None:
+        """The folders above a file, with the names of new ones to be synced."""
+        above = _above(file)
+        if self._tree.look(above) is Place.FOLDER:
+            return
+        parent = ""
+        for name in above.split("/"):
+            folder = f"{parent}/{name}" if parent else name
+            if self._tree.look(folder) is not Place.FOLDER:
+                self._calls.make_folder(self._tree.absolute(folder))
+                self._unsynced[parent] = None
+            parent = folder
+
+    def _sync_folders(self) -> None:
+        for folder in self._unsynced:
+            self._calls.sync_folder(self._tree.absolute(folder))
+
+    def _free_name(self, file: str) -> str:
+        """A temporary name beside a file; a leftover of a dead process gives its own up."""
+        taken = {move.temporary for move in self._moves}
+        number = 0
+        while True:
+            name = f"{_above(file)}/{TEMPORARY}{number}"
+            if name not in taken and self._tree.look(name) is not Place.FOLDER:
+                return name
+            number += 1
+
+    def _discard(self, file: str) -> None:
+        try:
+            self._calls.remove(self._tree.absolute(file))
+        except OSError as error:
+            _log.warning("leftover", file=file, error=error.strerror)
+
+
+def _above(file: str) -> str:
+    return file.rpartition("/")[0]

@@ -1,0 +1,290 @@
+"""The document file: YAML between two fences, then the content to the end of the file.
+
+docs/reference/filestore.md, section 2. What the store writes itself is read and written
+without a YAML library; whatever else a root may hold goes through one.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+import msgspec
+import yaml
+
+from commonhold.adapters.file.faults import RowFaultError
+from commonhold.contract.clock import format_timestamp
+from commonhold.contract.documents import MEMORY_FORMAT
+from commonhold.contract.ids import MAX_NUMBER
+from commonhold.contract.text import has_lone_surrogate
+
+RESERVED = ("neosian_format", "version", "created_at", "updated_at", "actor", "redacted")
+# What a short text may stand for by way of aliases is more than a process holds.
+MOST_EXTRA_NODES = 100_000
+
+_FENCE = b"---"
+# An actor that YAML writes as it is and can take for nothing but a string.
+_PLAIN_ACTOR = re.compile(
+    r"[a-z][a-z_-]*:[A-Za-z][A-Za-z0-9_.-]*(?:/[a-z][a-z_-]*:[A-Za-z0-9_.-]+)*"
+)
+_OWN_HEADER = re.compile(
+    rb"neosian_format: 1\n"
+    rb"version: ([1-9][0-9]{0,8})\n"
+    rb"created_at: '([0-9T:.Z-]+)'\n"
+    rb"updated_at: '([0-9T:.Z-]+)'\n"
+    rb"(?:actor: (" + _PLAIN_ACTOR.pattern.encode() + rb")\n)?"
+    rb"(redacted: true\n)?"
+)
+# What a YAML constructor raises, besides its own errors, for what only looks like a value.
+_MALFORMED = (
+    yaml.YAMLError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+# A line break to YAML, and inside a quoted text therefore a space.
+_FOLDED = re.compile("[\x85\u2028\u2029]")
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands above the content. `extra` is as the YAML has it, dates and all."""
+
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    actor: str | None = None
+    redacted: bool = False
+    extra: Mapping[str, Any] = {}
+
+
+# The one in C where the library has it: the same loader, ten times as fast.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Each value written out where it stands, and every text so that it comes back."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - yaml's signature
+        return True
+
+    def represent_text(self, data: str) -> yaml.ScalarNode:
+        style = '"' if _FOLDED.search(data) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def split_envelope(raw: bytes) -> tuple[bytes, bytes]:
+    """The YAML and the content; RowFaultError without both fences."""
+    first, newline, _ = raw.partition(b"\n")
+    if first.removesuffix(b"\r") != _FENCE:
+        raise RowFaultError("missing envelope fence", line=1)
+    start = len(first) + len(newline)
+    end = start
+    while end < len(raw):
+        stop = raw.find(b"\n", end)
+        line = raw[end:] if stop < 0 else raw[end:stop]
+        if line.removesuffix(b"\r") == _FENCE:
+            return raw[start:end], b"" if stop < 0 else raw[stop + 1 :]
+        if stop < 0:
+            break
+        end = stop + 1
+    raise RowFaultError("unterminated envelope fence")
+
+
+def decode_envelope(header: bytes, *, of_any_format: bool = False) -> Envelope:
+    """RowFaultError for what is not an envelope of this format, or of none."""
+    own = _OWN_HEADER.fullmatch(header)
+    if own is None:
+        mapping = load_mapping(header)
+        if not of_any_format:
+            _require_format(mapping)
+        return _envelope_of(mapping)
+    version, created_at, updated_at, actor, redacted = own.groups()
+    return Envelope(
+        version=int(version),
+        created_at=_stamp(created_at.decode(), "created_at"),
+        updated_at=_stamp(updated_at.decode(), "updated_at"),
+        actor=None if actor is None else actor.decode(),
+        redacted=redacted is not None,
+    )
+
+
+def decode_content(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise RowFaultError("content is not UTF-8") from None
+
+
+def encode_document(envelope: Envelope, content: str) -> bytes:
+    """The file; ValueError for an `extra` that no envelope can carry."""
+    return b"---\n%s---\n%s" % (_encode_envelope(envelope).encode(), content.encode())
+
+
+def blanked(raw: bytes) -> bytes:
+    """The same document without content, marked as redacted, of whatever format it is."""
+    header, _ = split_envelope(raw)
+    mapping = load_mapping(header)
+    extra = {name: value for name, value in mapping.items() if name not in RESERVED}
+    kept = {name: mapping[name] for name in RESERVED if name in mapping and name != "redacted"}
+    return b"---\n%s---\n" % _dump({**kept, "redacted": True, **extra}).encode()
+
+
+def load_mapping(header: bytes) -> Mapping[str, Any]:
+    try:
+        loaded = yaml.load(header.decode(), Loader=_Loader)  # noqa: S506 - a safe loader
+    except UnicodeDecodeError:
+        raise RowFaultError("envelope is not UTF-8") from None
+    except _MALFORMED:
+        raise RowFaultError("invalid envelope YAML") from None
+    if not isinstance(loaded, dict):
+        raise RowFaultError("envelope is not a mapping")
+    return loaded
+
+
+def sendable(extra: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`extra` as JSON can say it, dates as ISO text; RowFaultError for what it cannot say."""
+    if not extra:
+        return extra
+    try:
+        return _Sendable().mapping(extra)
+    except RecursionError:
+        raise RowFaultError("envelope is nested too deep") from None
+
+
+def check_extra(extra: Mapping[str, Any]) -> None:
+    """Raise ValueError for keys that are the envelope's own, and for what is no JSON."""
+    for name in RESERVED:
+        if name in extra:
+            raise ValueError(f"parameter 'extra' must not contain the reserved key {name!r}")
+    try:
+        sendable(extra)
+        _dump(dict(extra))
+    except RowFaultError as fault:
+        raise ValueError(f"parameter 'extra' cannot be kept: {fault.reason}") from None
+    except RecursionError:
+        raise ValueError("parameter 'extra' is nested too deep") from None
+
+
+def _encode_envelope(envelope: Envelope) -> str:
+    lines = [
+        f"neosian_format: {MEMORY_FORMAT}\n",
+        f"version: {envelope.version}\n",
+        f"created_at: '{format_timestamp(envelope.created_at)}'\n",
+        f"updated_at: '{format_timestamp(envelope.updated_at)}'\n",
+    ]
+    if envelope.actor is not None:
+        is_plain = _PLAIN_ACTOR.fullmatch(envelope.actor) is not None
+        lines.append(f"actor: {envelope.actor}\n" if is_plain else _dump({"actor": envelope.actor}))
+    if envelope.redacted:
+        lines.append("redacted: true\n")
+    if envelope.extra:
+        lines.append(_dump(dict(envelope.extra)))
+    return "".join(lines)
+
+
+def _dump(mapping: Mapping[str, Any]) -> str:
+    dumped: str = yaml.dump(
+        mapping,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=False,
+        width=math.inf,
+    )
+    return dumped
+
+
+def _require_format(mapping: Mapping[str, Any]) -> None:
+    number = _number(mapping.get("neosian_format"))
+    if number < 1:
+        raise RowFaultError("missing neosian_format")
+    if number != MEMORY_FORMAT:
+        raise RowFaultError(f"format {number} is newer than {MEMORY_FORMAT}")
+
+
+def _envelope_of(mapping: Mapping[str, Any]) -> Envelope:
+    version = _number(mapping.get("version"))
+    if not 1 <= version <= MAX_NUMBER:
+        raise RowFaultError("missing or invalid version")
+    actor = mapping.get("actor")
+    if actor is not None and not isinstance(actor, str):
+        raise RowFaultError("actor must be a string")
+    redacted = mapping.get("redacted", False)
+    if not isinstance(redacted, bool):
+        raise RowFaultError("redacted must be a boolean")
+    return Envelope(
+        version=version,
+        created_at=_stamp(mapping.get("created_at"), "created_at"),
+        updated_at=_stamp(mapping.get("updated_at"), "updated_at"),
+        actor=actor,
+        redacted=redacted,
+        extra={name: value for name, value in mapping.items() if name not in RESERVED},
+    )
+
+
+def _number(value: Any) -> int:
+    """The integer, or 0 for what is none; True is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _stamp(value: Any, name: str) -> datetime:
+    """A quoted stamp is a text, an unquoted one what YAML makes of it."""
+    fault = f"missing or invalid {name} timestamp"
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise RowFaultError(fault) from None
+    else:
+        raise RowFaultError(fault)
+    if moment.utcoffset() is None:
+        raise RowFaultError(f"naive {name} timestamp")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise RowFaultError(fault) from None
+
+
+class _Sendable:
+    """One walk through `extra`, which gives up where there is no end to it."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+        return {self._text(name): self._value(item) for name, item in value.items()}
+
+    def _value(self, value: Any) -> Any:
+        self._nodes += 1
+        if self._nodes > MOST_EXTRA_NODES:
+            raise RowFaultError("envelope holds too many values")
+        match value:
+            case None | bool() | int():
+                return value
+            case str():
+                return self._text(value)
+            case float() if math.isfinite(value):
+                return value
+            case datetime() | date():
+                return value.isoformat()
+            case Mapping():
+                return self.mapping(value)
+            case list() | tuple():
+                return [self._value(item) for item in value]
+        raise RowFaultError(f"envelope holds a {type(value).__name__} that is no JSON")
+
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise RowFaultError(f"envelope has the key {value!r}, which is no text")
+        if has_lone_surrogate(value):
+            raise RowFaultError("envelope holds a lone surrogate")
+        return value

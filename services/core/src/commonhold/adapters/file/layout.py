@@ -1,0 +1,94 @@
+"""Where things are in a root: names of the contract to names of files and back.
+
+docs/reference/filestore.md, section 1. Every file is named relative to the root, with `/`.
+"""
+
+from collections.abc import Callable
+
+from commonhold.contract.errors import CommonholdError
+from commonhold.contract.ids import check_conversation_id, check_path, check_scope
+
+LOCK_NAME = ".store.lock"
+TEMPORARY = ".neosian-tmp-"
+CONVERSATIONS = "conversations"
+DOCUMENTS = "documents"
+VERSIONS = "versions"
+TRAIL = "redactions.jsonl"
+TURNS = "turns.jsonl"
+PROJECTIONS = "projections.jsonl"
+DOCUMENT_SUFFIX = ".md"
+LEDGER_SUFFIX = ".jsonl"
+
+_COLON = "%3A"
+
+
+def scope_folder(scope: str) -> str:
+    """A folder a segment; of what a scope may hold only the colon needs an escape."""
+    return scope.replace(":", _COLON)
+
+
+def documents_folder(scope: str) -> str:
+    return f"{scope_folder(scope)}/{DOCUMENTS}"
+
+
+def versions_folder(scope: str) -> str:
+    return f"{scope_folder(scope)}/{VERSIONS}"
+
+
+def document_file(scope: str, path: str) -> str:
+    return f"{documents_folder(scope)}/{path}{DOCUMENT_SUFFIX}"
+
+
+def versions_file(scope: str, path: str) -> str:
+    return f"{versions_folder(scope)}/{path}{LEDGER_SUFFIX}"
+
+
+def scope_trail(scope: str) -> str:
+    return f"{scope_folder(scope)}/{TRAIL}"
+
+
+def conversation_folder(conversation_id: str) -> str:
+    return f"{CONVERSATIONS}/{conversation_id}"
+
+
+def turns_file(conversation_id: str) -> str:
+    return f"{CONVERSATIONS}/{conversation_id}/{TURNS}"
+
+
+def projections_file(conversation_id: str) -> str:
+    return f"{CONVERSATIONS}/{conversation_id}/{PROJECTIONS}"
+
+
+def conversation_trail(conversation_id: str) -> str:
+    return f"{CONVERSATIONS}/{conversation_id}/{TRAIL}"
+
+
+def is_temporary(name: str) -> bool:
+    """A document's name may begin as a temporary file's does, and then ends as its own."""
+    return name.startswith(TEMPORARY) and not name.endswith((DOCUMENT_SUFFIX, LEDGER_SUFFIX))
+
+
+def scope_of(folder: str) -> str | None:
+    """The scope that a folder holds; None for a foreign one."""
+    if not all(_COLON in name for name in folder.split("/")):
+        return None
+    scope = folder.replace(_COLON, ":")
+    return scope if _is_good(scope, check_scope) and scope_folder(scope) == folder else None
+
+
+def path_of(name: str, *, suffix: str) -> str | None:
+    """The document path that a file under `documents` or `versions` holds, if it is one."""
+    path = name.removesuffix(suffix)
+    return path if path != name and _is_good(path, check_path) else None
+
+
+def conversation_of(folder: str) -> str | None:
+    return folder if _is_good(folder, check_conversation_id) else None
+
+
+def _is_good(name: str, check: Callable[[str], str]) -> bool:
+    try:
+        check(name)
+    except CommonholdError:
+        return False
+    return True

@@ -1,0 +1,208 @@
+"""Listings of a scope: documents, versions, history and erasures, whole and in pages.
+
+What is asked for is read, and of the rest only as much as orders it: a page of a large
+history holds no more content than it answers.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from operator import attrgetter
+
+import msgspec
+
+from commonhold.adapters.file import lines
+from commonhold.adapters.file.documents import Documents
+from commonhold.adapters.file.envelopes import Envelope
+from commonhold.adapters.file.faults import RowFaultError
+from commonhold.adapters.file.layout import versions_file
+from commonhold.adapters.file.records import document_paths, get_mark, ledger_paths, read_trail
+from commonhold.adapters.file.refusals import astray, collision, unsupported
+from commonhold.adapters.file.tree import SpelledOtherwiseError, StrayEntryError, Tree
+from commonhold.contract.documents import MemoryDocument, MemoryRedaction, MemoryVersion
+from commonhold.contract.expirations import AgedDocument
+from commonhold.contract.paging import (
+    PAGE_BYTES,
+    HistoryPosition,
+    Page,
+    TrailPosition,
+    VersionsPosition,
+    encode_cursor,
+    follows_history,
+    follows_trail,
+    history_position,
+    page_of,
+    to_microseconds,
+)
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A version row by its place: bytes `start` to `end` of its file."""
+
+    path: str
+    version: int
+    created_at: datetime
+    redacted: bool
+    number: int
+    start: int
+    end: int
+
+
+class Listings:
+    """Every listing of one root; the caller holds the root's lock."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    def documents(
+        self, tree: Tree, scope: str, *, prefix: str, after: str = ""
+    ) -> Iterator[MemoryDocument]:
+        """By path; a file is opened when the caller comes to it."""
+        for path in document_paths(tree, scope):
+            if path > after and path.startswith(prefix):
+                document = self._documents.read(tree, scope, path)
+                if document is not None:
+                    yield document
+
+    def versions(
+        self, tree: Tree, scope: str, path: str, *, below: int | None = None
+    ) -> Iterator[MemoryVersion]:
+        """Newest first; a row is judged when the caller comes to it, its place in any case."""
+        rows = sorted(_rows(tree, scope, path), key=attrgetter("version"), reverse=True)
+        kept = [row for row in rows if below is None or row.version < below]
+        return (_read(tree, scope, row) for row in kept)
+
+    def history(
+        self,
+        tree: Tree,
+        scope: str,
+        *,
+        since: datetime | None,
+        behind: HistoryPosition | None = None,
+    ) -> Iterator[MemoryVersion]:
+        """Newest first, as `versions`."""
+        rows = [
+            row
+            for path in ledger_paths(tree, scope)
+            for row in _rows(tree, scope, path)
+            if (since is None or row.created_at >= since)
+            and (behind is None or follows_history(_position(row), behind))
+        ]
+        rows.sort(key=lambda row: (row.path, -row.version))
+        rows.sort(key=attrgetter("created_at"), reverse=True)
+        return (_read(tree, scope, row) for row in rows)
+
+    def redactions(
+        self, tree: Tree, scope: str, *, since: datetime | None
+    ) -> list[tuple[TrailPosition, MemoryRedaction]]:
+        """Newest first, each with its place."""
+        acts = [
+            (TrailPosition(created_at=to_microseconds(act.created_at), row=number), act)
+            for number, act in enumerate(read_trail(tree, scope), 1)
+            if since is None or act.created_at >= since
+        ]
+        return sorted(acts, key=lambda act: (act[0].created_at, act[0].row), reverse=True)
+
+    def aged(
+        self, tree: Tree, scope: str, *, before: datetime, after: str
+    ) -> Iterator[AgedDocument]:
+        """Paths changed last before a moment of which something is left to erase, by path."""
+        for path in sorted({*document_paths(tree, scope), *ledger_paths(tree, scope)}):
+            if path > after:
+                live = get_mark(tree, scope, path)
+                rows = _rows(tree, scope, path)
+                newest = _newest(path, live, rows)
+                is_blank = (live is None or live.redacted) and all(row.redacted for row in rows)
+                if newest is not None and newest.changed_at < before and not is_blank:
+                    yield newest
+
+    def versions_page(
+        self, tree: Tree, scope: str, path: str, *, below: int | None, limit: int
+    ) -> Page[MemoryVersion]:
+        rows = self.versions(tree, scope, path, below=below)
+        return _weighed(rows, limit, lambda row: VersionsPosition(version=row.version))
+
+    def history_page(
+        self,
+        tree: Tree,
+        scope: str,
+        *,
+        since: datetime | None,
+        behind: HistoryPosition | None,
+        limit: int,
+    ) -> Page[MemoryVersion]:
+        rows = self.history(tree, scope, since=since, behind=behind)
+        return _weighed(rows, limit, history_position)
+
+    def redactions_page(
+        self,
+        tree: Tree,
+        scope: str,
+        *,
+        since: datetime | None,
+        behind: TrailPosition | None,
+        limit: int,
+    ) -> Page[MemoryRedaction]:
+        acts = self.redactions(tree, scope, since=since)
+        left = [act for act in acts if behind is None or follows_trail(act[0], behind)]
+        page = page_of(left[: limit + 1], limit=limit, position=lambda act: act[0])
+        return Page(items=tuple(act for _, act in page.items), next_cursor=page.next_cursor)
+
+
+def _newest(path: str, live: Envelope | None, rows: Sequence[_Row]) -> AgedDocument | None:
+    """The newest version, a deletion included; None for a path without any."""
+    if live is not None:
+        return AgedDocument(path=path, version=live.version, changed_at=live.updated_at)
+    if not rows:
+        return None
+    last = max(rows, key=attrgetter("version"))
+    return AgedDocument(path=path, version=last.version, changed_at=last.created_at)
+
+
+def _weighed(
+    rows: Iterator[MemoryVersion], limit: int, position: Callable[[MemoryVersion], msgspec.Struct]
+) -> Page[MemoryVersion]:
+    """A page that ends early when its rows are heavy."""
+    items: list[MemoryVersion] = []
+    weight = 0
+    for row in rows:
+        if len(items) >= limit or weight >= PAGE_BYTES:
+            return Page(items=tuple(items), next_cursor=encode_cursor(position(items[-1])))
+        items.append(row)
+        weight += len(row.content)
+    return Page(items=tuple(items))
+
+
+def _rows(tree: Tree, scope: str, path: str) -> Sequence[_Row]:
+    """The rows of a path, in the order of the file, without their content."""
+    file = versions_file(scope, path)
+    try:
+        rows = []
+        start = 0
+        for number, line in enumerate(tree.lines(file), 1):
+            mark = lines.version_mark(line, number=number)
+            moment = lines.stamp(mark.created_at, number=number, what=lines.SIDECAR)
+            end = start + len(line)
+            rows.append(_Row(path, mark.version, moment, mark.redacted, number, start, end))
+            if number == 1 and mark.path != path:
+                raise collision(scope=scope, path=path, file=file)
+            start = end + 1
+    except RowFaultError as fault:
+        raise unsupported(fault, scope=scope, path=path, file=file) from None
+    except (StrayEntryError, SpelledOtherwiseError) as stray:
+        raise astray(stray, scope=scope, path=path) from None
+    return rows
+
+
+def _read(tree: Tree, scope: str, row: _Row) -> MemoryVersion:
+    file = versions_file(scope, row.path)
+    line = tree.read_part(file, start=row.start, end=row.end)
+    try:
+        return lines.decode_version(line, number=row.number)
+    except RowFaultError as fault:
+        raise unsupported(fault, scope=scope, path=row.path, file=file) from None
+
+
+def _position(row: _Row) -> HistoryPosition:
+    return HistoryPosition(
+        created_at=to_microseconds(row.created_at), path=row.path, version=row.version
+    )

@@ -1,0 +1,51 @@
+"""What is wrong with a file or a name, as the refusal of a document or a scope."""
+
+from commonhold.adapters.file.faults import RowFaultError, placed
+from commonhold.adapters.file.layout import document_file, documents_folder, versions_file
+from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
+from commonhold.contract.errors import (
+    MemoryConflictError,
+    MemoryFormatError,
+    PathInvalidError,
+    ScopeInvalidError,
+)
+
+
+def require_room(tree: Tree, scope: str, path: str) -> None:
+    """Raise MemoryConflictError (`layout_clash`) when no file can have the path's names."""
+    for file in (document_file(scope, path), versions_file(scope, path)):
+        if look(tree, file, scope=scope, path=path) in (Place.FOLDER, Place.BLOCKED):
+            raise placed(
+                MemoryConflictError(scope=scope, path=path, reason="layout_clash"), file=file
+            )
+
+
+def look(tree: Tree, file: str, *, scope: str, path: str) -> Place:
+    try:
+        return tree.look(file)
+    except (StrayEntryError, SpelledOtherwiseError) as stray:
+        raise astray(stray, scope=scope, path=path) from None
+
+
+def unsupported(fault: RowFaultError, *, scope: str, path: str, file: str) -> MemoryFormatError:
+    error = MemoryFormatError(scope=scope, path=path, reason=fault.reason)
+    return placed(error, file=file, line=fault.line)
+
+
+def collision(*, scope: str, path: str | None, file: str) -> MemoryConflictError:
+    error = MemoryConflictError(scope=scope, path=path, reason="case_collision")
+    return placed(error, file=file)
+
+
+def astray(
+    stray: StrayEntryError | SpelledOtherwiseError, *, scope: str, path: str
+) -> MemoryConflictError | PathInvalidError | ScopeInvalidError:
+    is_scope = documents_folder(scope).startswith(f"{stray.file}/")
+    if isinstance(stray, StrayEntryError):
+        refusal: PathInvalidError | ScopeInvalidError = (
+            ScopeInvalidError(scope=scope, reason=stray.fault)
+            if is_scope
+            else PathInvalidError(path=path, reason=stray.fault)
+        )
+        return placed(refusal, file=stray.file)
+    return collision(scope=scope, path=None if is_scope else path, file=stray.file)
