@@ -12,6 +12,7 @@ FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_maintenance", "co
 HOMES = {
     "aiohttp": (
         "commonhold.adapters.openai.providers",
+        "commonhold.adapters.remote.exchanges",
         "commonhold.ops.listener",
         "commonhold_gateway.oauth.fetches",
         "commonhold_state",
@@ -53,7 +54,7 @@ HOMES = {
         "commonhold_state.__main__",
     ),
     "yaml": ("commonhold.adapters.file.envelopes", "commonhold.usecases.skill_files"),
-    "yarl": ("commonhold.adapters.openai.providers",),
+    "yarl": ("commonhold.adapters.openai.providers", "commonhold.adapters.remote.exchanges"),
 }
 
 USES = [

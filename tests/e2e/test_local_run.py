@@ -22,8 +22,8 @@ import pytest
 
 from commonhold.cli.children import SystemUser
 from commonhold.cli.errors import CommandError
-from commonhold.cli.wire_answers import DocumentAnswer, EntriesAnswer
 from commonhold.cli.wire_client import WireClient
+from commonhold.wire.answers import DocumentAnswer, EntriesAnswer
 from tests.support.local_runs import (
     LocalRun,
     local_run,

@@ -1,4 +1,4 @@
-"""A model server that does what a test says, byte by byte: well, badly, or not at all."""
+"""A server of JSON that does what a test says, byte by byte: well, badly, or not at all."""
 
 import asyncio
 import contextlib
@@ -71,8 +71,8 @@ async def _read_request(reader: asyncio.StreamReader) -> Request:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     line, *lines = head.strip().split("\r\n")
     headers = {name.lower(): value for name, _, value in (row.partition(": ") for row in lines)}
-    body = await reader.readexactly(int(headers["content-length"]))
-    return Request(line, headers, json.loads(body))
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(line, headers, json.loads(body) if body else None)
 
 
 @contextlib.asynccontextmanager

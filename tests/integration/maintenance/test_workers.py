@@ -9,20 +9,37 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from commonhold.migrations import migrate
+from tests.support.load.servers import start_crashable, wait_until_served
 from tests.support.maintenance_process import (
     SCOPE,
     count_deletions,
     maintenance_process,
     plant_copies,
+    until,
     until_deletions,
     until_event,
     until_finished,
 )
-from tests.support.postgres import PostgresServer, execute
+from tests.support.postgres import PostgresServer
 from tests.support.service_process import ServiceProcess
 
 COPIES = 200
 MIDWAY = 10
+# The deletion of this copy waits in the middle of its transaction.
+HELD = 20
+HOLD_ONE = f"""
+CREATE TABLE public.held AS SELECT 1 AS one;
+CREATE FUNCTION public.wait_until_let_go() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    WHILE EXISTS (SELECT FROM public.held) LOOP
+        PERFORM pg_sleep(0.02);
+    END LOOP;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER held BEFORE UPDATE ON commonhold.documents FOR EACH ROW
+    WHEN (OLD.path = 'copy/{HELD:05}') EXECUTE FUNCTION public.wait_until_let_go();
+"""
 
 
 @asynccontextmanager
@@ -106,34 +123,43 @@ async def test_a_worker_stopped_past_its_lease_ends_nothing(
     await assert_each_action_happened_once(eye)
 
 
-async def test_a_database_that_went_away_meanwhile_costs_time_alone(
-    database_dsn: str, postgres_server: PostgresServer, gardens: Path
+async def test_a_crash_of_the_database_amid_a_change_costs_time_alone(
+    postgres_server: PostgresServer, gardens: Path
 ) -> None:
-    async with connected(database_dsn) as eye:
-        await plant_copies(eye, COPIES)
-        name = await eye.fetchval("SELECT current_database()")
-    async with maintenance_process(database_dsn, gardens) as worker:
-        async with connected(database_dsn) as eye:
-            await until_deletions(eye, MIDWAY)
-        await _go_away(postgres_server, name, seconds=1.5)
-        async with connected(database_dsn) as eye:
-            await until_finished(eye)
-            await assert_each_action_happened_once(eye)
-        # Whether the first try could say that it ended or not, another one did.
-        assert worker.events("upkeep_pass")[-1]["failed"] == []
-        ready = await worker.ops("/readyz")
-        assert ready.status == 200
+    with start_crashable(postgres_server.kind) as server:
+        await migrate(server.dsn)
+        async with connected(server.dsn) as eye:
+            await plant_copies(eye, COPIES)
+            await eye.execute(HOLD_ONE)
+        async with maintenance_process(server.dsn, gardens) as worker:
+            async with connected(server.dsn) as eye:
+                await until_held(eye)
+                assert await count_deletions(eye) == HELD - 1
+            await asyncio.to_thread(server.crash)
+            # It has lost its turn for good, and cannot even say so.
+            await until_event(worker, "queue_unreachable")
+            assert (await worker.ops("/readyz")).status == 200
+            await asyncio.to_thread(server.start)
+            await asyncio.to_thread(wait_until_served, server.dsn)
+            async with connected(server.dsn) as eye:
+                # What was under way is undone, and what was answered before is still there.
+                assert await count_deletions(eye) >= HELD - 1
+                await eye.execute("DELETE FROM public.held")
+                await until_finished(eye)
+                await assert_each_action_happened_once(eye)
+            assert worker.events("upkeep_pass")[-1]["failed"] == []
+            assert (await worker.ops("/readyz")).status == 200
 
 
-async def _go_away(server: PostgresServer, name: str, *, seconds: float) -> None:
-    """What a restart looks like from outside: connections end, and none can be had."""
-    await execute(
-        server.dsn,
-        f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false',
-        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
-    )
-    await asyncio.sleep(seconds)
-    await execute(server.dsn, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+async def until_held(eye: asyncpg.Connection) -> None:
+    """Until the change that waits is under way."""
+
+    async def is_held() -> bool:
+        return bool(
+            await eye.fetchval("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+        )
+
+    await until(is_held)
 
 
 async def test_a_stop_ends_the_change_at_hand_and_hands_the_rest_back(

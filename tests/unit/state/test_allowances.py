@@ -12,7 +12,7 @@ import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold_state.allowances import Target
-from commonhold_state.routes import CAPABILITIES, HEALTH, RESERVED, ROUTES, TABLE, Route
+from commonhold_state.routes import CAPABILITIES, HEALTH, OWN, RESERVED, ROUTES, TABLE, Route
 from tests.support.goldens.expectations import assert_refused
 from tests.support.raw_http import Answer
 from tests.support.wire_service import Wire, running
@@ -92,7 +92,7 @@ async def ask(wire: Wire, route: Route, token: str | None, body: object) -> Answ
 
 def test_every_route_has_a_rule() -> None:
     assert len(ROUTES) == 21
-    assert len(TABLE) == len(ROUTES) + len(RESERVED)
+    assert len(TABLE) == len(ROUTES) + len(RESERVED) + len(OWN)
     for route in TABLE.values():
         assert route.target in REACH_INSIDE
         assert route.target in REACH_OUTSIDE

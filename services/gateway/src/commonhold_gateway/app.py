@@ -164,7 +164,10 @@ async def serve(settings: GatewaySettings) -> None:
         logger.info("listening", address=str(server.address), ops_address=str(ops))
         async with asyncio.TaskGroup() as tasks:
             watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
-            running = [tasks.create_task(watch.run()), tasks.create_task(sweep_forever(store))]
+            running = [
+                tasks.create_task(watch.run()),
+                tasks.create_task(sweep_forever(store.sweep_keys)),
+            ]
             await run_until_stopped(
                 server, health=health, stop=stop, drain_seconds=settings.drain_seconds
             )

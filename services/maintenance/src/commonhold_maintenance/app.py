@@ -10,9 +10,9 @@ import msgspec
 import structlog
 
 from commonhold.adapters.openai import ModelSettings, open_provider
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import Pool, PostgresCache, PostgresStore
 from commonhold.adapters.postgres.gardens import PostgresGardenLedger
-from commonhold.adapters.postgres.upkeep import SchemaWatch
+from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.errors import ConfigurationError, StoreUnavailableError
 from commonhold.contract.gardens import GardenLedger
@@ -106,16 +106,22 @@ async def serve(settings: MaintenanceSettings, gardening: Gardening) -> None:
             limits=limits,
             holder=_holder(),
         )
+        cache = PostgresCache(pool, schema=settings.schema)
         ops = await _listen_ops(settings, health, metrics, stack)
         logger.info("listening", ops_address=str(ops), gardens=[task.name for task in tasks])
         async with asyncio.TaskGroup() as running:
             watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
-            watching = running.create_task(watch.run())
+            beside = [
+                running.create_task(watch.run()),
+                # The one service that is there for what nobody waits for.
+                running.create_task(sweep_forever(cache.sweep)),
+            ]
             working = running.create_task(
                 worker.run(stop.requested, poll_seconds=settings.poll_seconds)
             )
             await _drain(working, health=health, stop=stop, drain_seconds=settings.drain_seconds)
-            watching.cancel()
+            for task in beside:
+                task.cancel()
 
 
 async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:

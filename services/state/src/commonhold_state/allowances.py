@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from commonhold.ops.tokens import Client
-from commonhold_state.errors import ForbiddenError
+from commonhold_state.errors import beyond_allowance
 
 WHOLE_STORE = "the whole store"
 
@@ -28,7 +28,7 @@ def require_allowed(client: Client, target: Target, body: Mapping[str, Any]) -> 
     if not client.is_constrained:
         return
     if target is Target.WHOLE_STORE:
-        raise ForbiddenError(WHOLE_STORE)
+        raise beyond_allowance(WHOLE_STORE)
     _judge_scope(client, body.get("scope"), decides=target is Target.SCOPE)
     _judge_id(client, body.get("conversation_id"), decides=target is Target.CONVERSATION)
     _judge_list(client, body.get("conversations"), decides=target is Target.CONVERSATIONS)
@@ -38,14 +38,14 @@ def _judge_scope(client: Client, value: Any, *, decides: bool) -> None:
     if not isinstance(value, str):
         _refuse_if(decides)
     elif not client.reaches_scope(value):
-        raise ForbiddenError(f"scope {value!r}")
+        raise beyond_allowance(f"scope {value!r}")
 
 
 def _judge_id(client: Client, value: Any, *, decides: bool) -> None:
     if not isinstance(value, str):
         _refuse_if(decides)
     elif not client.reaches_conversation(value):
-        raise ForbiddenError(f"conversation {value!r}")
+        raise beyond_allowance(f"conversation {value!r}")
 
 
 def _judge_list(client: Client, value: Any, *, decides: bool) -> None:
@@ -55,9 +55,9 @@ def _judge_list(client: Client, value: Any, *, decides: bool) -> None:
     for item in value:
         # What is no string passes here and fails its type later.
         if isinstance(item, str) and not client.reaches_conversation(item):
-            raise ForbiddenError(f"conversation {item!r}")
+            raise beyond_allowance(f"conversation {item!r}")
 
 
 def _refuse_if(decides: bool) -> None:  # noqa: FBT001 - private, and named at every call
     if decides:
-        raise ForbiddenError(WHOLE_STORE)
+        raise beyond_allowance(WHOLE_STORE)

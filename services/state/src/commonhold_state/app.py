@@ -80,7 +80,7 @@ async def serve(settings: StateSettings) -> None:
             watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
             running = [
                 tasks.create_task(watch.run()),
-                tasks.create_task(sweep_forever(store)),
+                tasks.create_task(sweep_forever(store.sweep_keys)),
             ]
             await run_until_stopped(
                 server, health=health, stop=stop, drain_seconds=settings.drain_seconds

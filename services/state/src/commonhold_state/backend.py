@@ -13,6 +13,7 @@ from commonhold.contract import (
     MemoryStore,
     Pageable,
     Portable,
+    Remembering,
 )
 from commonhold.ops.metrics import OperationTimers
 
@@ -38,6 +39,7 @@ OPERATIONS = (
     "conversations",
     "restore_scope",
     "restore_conversation",
+    "recall",
 )
 
 T = TypeVar("T")
@@ -63,8 +65,8 @@ class StateStore(MemoryStore, ConversationStore, Protocol):
 class Backend:
     """A store as the handlers see it.
 
-    `pageable` and `guarded` are None without the capability. `erasable` and `portable`
-    raise ConfigurationError then, since their routes have no other answer
+    `pageable` and `guarded` are None without the capability. `erasable`, `portable` and
+    `remembering` raise ConfigurationError then, since their routes have no other answer
     (docs/reference/wire.md, section 9).
     """
 
@@ -78,6 +80,7 @@ class Backend:
         self.is_erasable = isinstance(store, Erasable)
         self._erasable = store if isinstance(store, Erasable) else None
         self._portable = store if isinstance(store, Portable) else None
+        self._remembering = store if isinstance(store, Remembering) else None
         self._timers = timers
 
     @property
@@ -91,6 +94,12 @@ class Backend:
         if self._portable is None:
             raise self.lacks("whole units in and out")
         return self._portable
+
+    @property
+    def remembering(self) -> Remembering:
+        if self._remembering is None:
+            raise self.lacks("idempotency keys")
+        return self._remembering
 
     def lacks(self, capability: str) -> ConfigurationError:
         return ConfigurationError(f"{self.name} does not support {capability}")

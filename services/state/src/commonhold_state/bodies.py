@@ -6,7 +6,8 @@ from aiohttp import StreamReader, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from commonhold.ops.admission import Lease
-from commonhold_state.errors import BODY_LIMIT_BYTES, BODY_TOO_LARGE, RejectedError
+from commonhold.wire.answers import BODY_LIMIT_BYTES
+from commonhold_state.errors import BODY_TOO_LARGE, RejectedError
 from commonhold_state.replies import BAD_REQUEST, CLIENT_GONE, REQUEST_TIMEOUT, UNAVAILABLE
 
 LEAST_BYTES_PER_SECOND = 1024

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from commonhold.ops.tokens import Client
+from commonhold.wire.answers import WIRE_VERSION
 from commonhold.wire.shapes import encode
 from commonhold_state.backend import Backend
 from commonhold_state.idempotency import ADVERTISEMENT
 from commonhold_state.replies import JSON, Reply, head_of
 
-WIRE_VERSION = 6
 # The product version whose wire this is, as clients of the wire compare it.
 PRODUCT_VERSION = "2.0.0"
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-from commonhold.contract.errors import CommonholdError
+from commonhold.contract.errors import CommonholdError, ForbiddenError
+from commonhold.wire.answers import BODY_LIMIT_BYTES
 from commonhold.wire.shapes import encode_refusal
 from commonhold_state.replies import REFUSAL_HEADS, Reply
 
-BODY_LIMIT_BYTES = 67108864
-
-# Every code of `commonhold.contract.errors`, and the two that only an edge gives.
+# Every code of `commonhold.contract.errors`, and the one of plain value errors.
 STATUS: Mapping[str, int] = {
     "agent_configuration_error": 400,
     "agent_conversation_conflict": 400,
@@ -32,15 +31,6 @@ STATUS: Mapping[str, int] = {
 }
 
 
-class ForbiddenError(CommonholdError):
-    """The token's allowance does not reach what the request names."""
-
-    code = "forbidden"
-
-    def __init__(self, target: str) -> None:
-        super().__init__(f"this token's allowance does not reach {target}")
-
-
 class RejectedError(Exception):
     """A request that is not judged by its content: `reply` is the answer.
 
@@ -52,6 +42,11 @@ class RejectedError(Exception):
         super().__init__(reason)
         self.reply = reply
         self.reason = reason
+
+
+def beyond_allowance(target: str) -> ForbiddenError:
+    """The token's allowance does not reach what the request names."""
+    return ForbiddenError(f"this token's allowance does not reach {target}")
 
 
 def refusal(error: CommonholdError | ValueError) -> Reply:
@@ -72,7 +67,7 @@ BODY_TOO_LARGE = Reply(
     closes=True,
 )
 MCP_FENCED = refusal(
-    ForbiddenError(
+    beyond_allowance(
         "/mcp \N{EM DASH} the surface serves the operator's mounts, which no prefix can fence"
     )
 )

@@ -21,19 +21,19 @@ from commonhold.ops.health import Health
 from commonhold.ops.metrics import HttpMetrics, Metrics
 from commonhold.ops.request_ids import request_id_of
 from commonhold.ops.tokens import Client, TokenTable
-from commonhold_state import idempotency
+from commonhold.wire.answers import BODY_LIMIT_BYTES, DIGEST_HEADER, KEY_HEADER
 from commonhold_state.allowances import require_allowed
 from commonhold_state.backend import Backend
 from commonhold_state.bodies import NO_ROOM, TOO_SLOW, BodyReader
 from commonhold_state.calls import Call
 from commonhold_state.capabilities import capabilities_of
 from commonhold_state.errors import (
-    BODY_LIMIT_BYTES,
     BODY_TOO_LARGE,
     MCP_FENCED,
     RejectedError,
     refusal,
 )
+from commonhold_state.idempotency import guarded_view
 from commonhold_state.payloads import decode_payload
 from commonhold_state.replies import (
     GET_ONLY,
@@ -176,10 +176,15 @@ class Gates:
             raise ValueError(payload.fault)
         guarded = None
         if route.mutates:
-            header = request.headers.get(idempotency.HEADER)
+            header = request.headers.get(KEY_HEADER)
             if header is not None:
-                guarded = idempotency.guarded_view(
-                    self._backend, header=header, client=client, route=route.path, raw=raw
+                guarded = guarded_view(
+                    self._backend,
+                    header=header,
+                    client=client,
+                    route=route.path,
+                    raw=raw,
+                    digest=request.headers.get(DIGEST_HEADER),
                 )
         return Call(
             payload.body,

@@ -10,7 +10,7 @@ import msgspec
 
 from commonhold_state.allowances import Target
 from commonhold_state.calls import Call
-from commonhold_state.handlers import documents, feeds, turns, units
+from commonhold_state.handlers import documents, feeds, keys, turns, units
 
 HEALTH = "/health"
 CAPABILITIES = "/v1/capabilities"
@@ -68,5 +68,8 @@ RESERVED: tuple[Route, ...] = (
     Route("/v1/memory/prune_changes", Target.WHOLE_STORE, feeds.missing),
 )
 
-TABLE: Mapping[str, Route] = {route.path: route for route in (*ROUTES, *RESERVED)}
+# Commonhold's own, beyond the wire. An answer may be of any scope or conversation.
+OWN: tuple[Route, ...] = (Route("/v1/idempotency/recall", Target.WHOLE_STORE, keys.recall),)
+
+TABLE: Mapping[str, Route] = {route.path: route for route in (*ROUTES, *RESERVED, *OWN)}
 LABELS = (*TABLE, HEALTH, CAPABILITIES, UNKNOWN)

@@ -164,7 +164,7 @@ async def test_sweeping_goes_on_until_nothing_is_left_whatever_fails_meanwhile(
 ) -> None:
     monkeypatch.setattr(upkeep, "SWEEP_SECONDS", 0.0)
     sweeper = ScriptedSweeper(100, AWAY, 100, DENIED, 3)
-    task = asyncio.create_task(sweep_forever(sweeper))
+    task = asyncio.create_task(sweep_forever(sweeper.sweep_keys))
     async with asyncio.timeout(10):
         await sweeper.done.wait()
     task.cancel()

@@ -25,20 +25,18 @@ from commonhold.cli.markdown_files import (
     read_markdown,
 )
 from commonhold.cli.mcp_call import call_tool
-from commonhold.cli.wire_answers import (
-    CountAnswer,
-    DocumentAnswer,
-    EntriesAnswer,
-    RedactionsAnswer,
-    Turn,
-    TurnAnswer,
-    TurnsAnswer,
-    VersionsAnswer,
-)
+from commonhold.cli.wire_answers import Turn, TurnAnswer, TurnsAnswer
 from commonhold.cli.wire_client import WireClient, WireRefusalError
 from commonhold.contract.clock import format_timestamp
 from commonhold.contract.documents import MemoryDocument, MemoryVersion
 from commonhold.ops.settings import read_text
+from commonhold.wire.answers import (
+    CountAnswer,
+    DocumentAnswer,
+    EntriesAnswer,
+    RedactionsAnswer,
+    VersionsAnswer,
+)
 
 _TOKEN = "NEOSIAN_CLIENT_TOKEN"  # noqa: S105 - a variable's name
 _ACTOR = "demo:tour"

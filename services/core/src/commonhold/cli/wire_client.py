@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from commonhold.cli.errors import CommandError, UsageError
-
-WIRE_VERSION = 6
+from commonhold.wire.answers import KEY_HEADER, WIRE_VERSION, Handshake, RefusalAnswer
 
 _TIMEOUT_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -48,24 +47,6 @@ class WireUnreachableError(WireTransportError):
         super().__init__(f"nothing answers at {url}: start it with `make run`")
 
 
-class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    wire_version: int
-    neosian_version: str
-    backend: str
-    client: str
-    erasable: bool = False
-
-
-class _Refusal(msgspec.Struct, frozen=True):
-    code: str
-    message: str
-    details: dict[str, Any] = {}
-
-
-class _RefusalEnvelope(msgspec.Struct, frozen=True):
-    error: _Refusal
-
-
 class WireClient:
     """One connection to one service under one token; opened by the first call.
 
@@ -78,10 +59,10 @@ class WireClient:
         self._headers = {"Authorization": f"Bearer {token}"}
         self._connection = _connection(url)
 
-    def capabilities(self) -> Capabilities:
+    def capabilities(self) -> Handshake:
         """Shake hands; raises CommandError when the service speaks another wire."""
         answer = self._answer("GET", "capabilities", None, {})
-        found = _decoded("capabilities", answer, Capabilities)
+        found = _decoded("capabilities", answer, Handshake)
         if found.wire_version != WIRE_VERSION:
             raise WireTransportError(
                 f"{self.url} speaks wire {found.wire_version}, this program wire {WIRE_VERSION}"
@@ -98,7 +79,7 @@ class WireClient:
 
     def mutate(self, route: str, parameters: Mapping[str, Any], answer: type[Answer]) -> Answer:
         """Call a route that changes something, once however often it has to be sent."""
-        key = {"Idempotency-Key": secrets.token_hex(16)}
+        key = {KEY_HEADER: secrets.token_hex(16)}
         body = self._answer("POST", route, msgspec.json.encode(parameters), key)
         return _decoded(route, body, answer)
 
@@ -169,7 +150,7 @@ def _failure(url: str, route: str, status: int, body: bytes) -> CommandError:
     if status == HTTPStatus.UNAUTHORIZED:
         return WireTransportError(f"{url} does not accept the token")
     if status in _REFUSED:
-        refusal = _decoded(route, body, _RefusalEnvelope).error
+        refusal = _decoded(route, body, RefusalAnswer).error
         return WireRefusalError(
             route=route, code=refusal.code, message=refusal.message, details=refusal.details
         )

@@ -42,6 +42,12 @@ class ConfigurationError(CommonholdError):
     code = "agent_configuration_error"
 
 
+class ForbiddenError(CommonholdError):
+    """The caller's token does not reach what the call names (docs/reference/wire.md, section 3)."""
+
+    code = "forbidden"
+
+
 class StoreUnavailableError(CommonholdError):
     """The store cannot answer now; the outcome of a mutation is unknown.
 

@@ -29,10 +29,10 @@ def build_ops_app(health: Health, metrics: Metrics) -> web.Application:
 
 async def listen_ops(app: web.Application, address: Address, *, stack: AsyncExitStack) -> Address:
     """Serve until the stack closes; the real address when port 0 was asked for."""
-    runner = web.AppRunner(app, access_log=None, handle_signals=False)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
     await runner.setup()
     close_later(stack, "ops_listener", runner.cleanup)
-    site = web.TCPSite(runner, address.host, address.port, shutdown_timeout=1.0)
+    site = web.TCPSite(runner, address.host, address.port)
     await site.start()
     host, port = runner.addresses[0][:2]
     return Address(host, port)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -177,6 +178,22 @@ def database(text: str) -> Secret:
     if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError("must start with postgresql://")
     return Secret(text)
+
+
+def service_url(text: str) -> str:
+    """The address of an HTTP service, without a slash at its end; raises ValueError."""
+    try:
+        parts = urlsplit(text)
+        has_address = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        has_address = False
+    if not text.startswith(("http://", "https://")) or not has_address:
+        raise ValueError("must be an address like http://host:port")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("must not hold credentials")
+    if parts.query or parts.fragment:
+        raise ValueError("must end with its path")
+    return text.rstrip("/")
 
 
 def schema_name(text: str) -> str:

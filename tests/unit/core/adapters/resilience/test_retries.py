@@ -97,6 +97,17 @@ async def test_a_server_that_names_a_time_is_given_it(sleeper: Sleeper) -> None:
     assert sleeper.delays == [7.5, 2.0, 4.0]
 
 
+async def test_a_server_that_names_a_longer_time_than_anybody_waits_is_not_asked_again(
+    sleeper: Sleeper,
+) -> None:
+    longest, too_long = transport(retry_after=60.0), transport(retry_after=60.1)
+    flaky = Flaky(longest, too_long)
+    with pytest.raises(RetryExhausted) as failed:
+        await with_retry(is_retryable, PLAIN, sleeper=sleeper)(flaky.call)("x")
+    assert (failed.value.attempts, flaky.calls, sleeper.delays) == (2, 2, [60.0])
+    assert failed.value.__cause__ is too_long
+
+
 async def test_what_the_provider_calls_final_is_final(sleeper: Sleeper) -> None:
     flaky = Flaky(transport(retryable=False))
     with pytest.raises(ProviderTransportError):

@@ -1,6 +1,7 @@
-"""What a service on Postgres does beside answering: watch the schema, sweep expired keys."""
+"""What a service on Postgres does beside its work: watch the schema, sweep what is over."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import structlog
@@ -30,12 +31,6 @@ class SchemaReader(Protocol):
 
     async def missing_timeouts(self) -> tuple[str, ...]:
         """The timeouts that are not in force on the service's connections."""
-        ...
-
-
-class KeySweeper(Protocol):
-    async def sweep_keys(self) -> int:
-        """Delete a batch of expired idempotency keys; how many went."""
         ...
 
 
@@ -114,12 +109,12 @@ def _warn_of(missing: tuple[str, ...]) -> None:
         )
 
 
-async def sweep_forever(sweeper: KeySweeper) -> None:
-    """Delete expired keys now and then; whatever fails is tried again later."""
+async def sweep_forever(sweep: Callable[[], Awaitable[int]]) -> None:
+    """Delete what is over now and then, a batch a call; whatever fails is tried again later."""
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
         try:
-            while await sweeper.sweep_keys():
+            while await sweep():
                 pass
         except StoreUnavailableError as error:
             logger.warning("sweep_failed", reason=error.reason)

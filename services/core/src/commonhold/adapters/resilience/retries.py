@@ -20,7 +20,11 @@ Coroutine: TypeAlias = Callable[P, Awaitable[T]]
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How often, and how long to wait: the cap is on the base, the jitter around it."""
+    """How often, and how long to wait: the cap is on the base, the jitter around it.
+
+    No error makes anybody wait longer than `max_delay`: whoever asks for more is not asked
+    again.
+    """
 
     max_retries: int = 3
     initial_delay: float = 1.0
@@ -65,8 +69,9 @@ def with_retry(
     """Decorate a coroutine function so that failures of the given kinds are tried again.
 
     A failure of another kind, and a cancellation, pass at once as they are. An error's
-    `retry_after` is the least that is waited. When all attempts failed RetryExhausted is
-    raised, with the last failure as its cause.
+    `retry_after` is the least that is waited. When all attempts failed, or the wait that is
+    asked for is longer than the policy's longest, RetryExhausted is raised, with the last
+    failure as its cause.
     """
     chosen = DEFAULT_POLICY if policy is None else policy
     worth_it = _predicate(retryable_exceptions)
@@ -80,9 +85,9 @@ def with_retry(
                 except Exception as error:
                     if not worth_it(error):
                         raise
-                    if retry == chosen.max_retries:
+                    if retry == chosen.max_retries or _asked(error) > chosen.max_delay:
                         raise _exhausted(function, error, attempts=retry + 1) from error
-                    delay = _wait_for(error, chosen.delay(retry, uniform=uniform))
+                    delay = max(_asked(error), chosen.delay(retry, uniform=uniform))
                     _log.warning(
                         "retrying",
                         call=function.__qualname__,
@@ -105,9 +110,9 @@ def _predicate(retryable: Retryable) -> Callable[[Exception], bool]:
     return retryable
 
 
-def _wait_for(error: Exception, delay: float) -> float:
-    asked = getattr(error, "retry_after", None)
-    return delay if asked is None else max(delay, asked)
+def _asked(error: Exception) -> float:
+    """The seconds for which the other side wants to be left alone."""
+    return float(getattr(error, "retry_after", None) or 0.0)
 
 
 def _exhausted(
