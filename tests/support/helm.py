@@ -74,6 +74,15 @@ def render_text(
     return _run(tuple(command))
 
 
+@functools.cache
+def notes(values: Path) -> str:
+    """Return what `helm install` says in the end; helm 3 would ask a cluster for it."""
+    command = [helm(4), "install", "here", str(CHART), "--namespace", "space"]
+    command += ["--values", str(values), "--dry-run=client"]
+    _objects, _, said = _run(tuple(command)).partition("\nNOTES:\n")
+    return said
+
+
 class Chart:
     """The objects of one rendering."""
 
