@@ -19,6 +19,7 @@ from commonhold.cli.local_services import DEFAULT_MOUNTS
 from tests.support.load.replicas import GATEWAY, Replica, probe, start_replicas
 from tests.support.markdown import REPOSITORY, fences
 from tests.support.ports import free_port
+from tests.support.shells import shell_environment, typed
 from tests.support.wire_examples import comparable
 
 TOKEN = "example-token"
@@ -62,25 +63,11 @@ def clone(tmp_path: Path) -> Path:
     return place
 
 
-def _environment() -> dict[str, str]:
-    return {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
-
-
 def _paste(script: str, *, clone: Path, shown: str, actual: str) -> str:
-    """Run it in a shell, against this address instead of the one that is shown."""
+    """Type it with this address instead of the one that is shown."""
     assert shown in script
-    done = subprocess.run(
-        ["sh", "-eu", "-c", script.replace(shown, actual)],
-        cwd=clone,
-        env={**_environment(), "PYTHONWARNINGS": "error"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Warning" not in done.stderr
-    return done.stdout
+    given = {"PYTHONWARNINGS": "error"}
+    return typed(script.replace(shown, actual), folder=clone, given=given)
 
 
 def _post(replica: Replica, route: str, body: str) -> None:
@@ -170,7 +157,7 @@ def test_a_service_alone(
             ["sh", "-eu", "-c", script.replace(SHOWN_DSN, empty_database_dsn)],
             cwd=clone,
             env={
-                **_environment(),
+                **shell_environment(),
                 f"{listens}_LISTEN": f"127.0.0.1:{free_port()}",
                 f"{listens}_OPS_LISTEN": f"127.0.0.1:{ops}",
             },

@@ -1,27 +1,31 @@
-"""The first three commands of every runbook, typed as they stand while the services run.
+"""Runbooks, alerts and dashboards against the three services as they run on a real Postgres.
 
-The database and the services are real; kubectl is a stand-in that runs in the place of a pod.
+The first three commands of every runbook are typed as they stand, with a stand-in for kubectl
+that runs in the place of a pod.
 """
 
 import asyncio
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
+import yaml
 
 from commonhold.cli.postgres_binaries import installed_prefix
 from tests.support import kubectl_stand_in
 from tests.support.gateway_process import gateway_process
-from tests.support.helm import FULL, render
+from tests.support.helm import CHART, FULL, render
 from tests.support.maintenance_process import EVERY_DAY, maintenance_process
+from tests.support.promql import metrics_of
 from tests.support.raw_http import request_bytes
 from tests.support.repository import ROOT
 from tests.support.service_process import TOKEN, ServiceProcess
@@ -29,6 +33,15 @@ from tests.support.state_process import post, state_process
 
 RELEASE, NAMESPACE = "memory", "memory"
 COMMANDS = 3
+# So that the gateway has what it says of access tokens.
+ISSUER = """
+[[issuers]]
+name = "acme"
+issuer = "https://id.example.org"
+client = "user:{sub}"
+mounts = [{ scope = "user:{sub}", path = "user" }]
+"""
+PARTS = ("bucket", "count", "sum")
 BRIEF = {"COMMONHOLD_BODY_TIMEOUT_SECONDS": "1"}
 
 
@@ -37,11 +50,17 @@ async def services(database_dsn: str, tmp_path: Path) -> AsyncIterator[dict[str,
     """All three, each with a warning in its log, and the state service with a failure behind it."""
     gardens = tmp_path / "gardens.toml"
     gardens.write_text(EVERY_DAY)
+    clients = tmp_path / "clients.toml"
+    clients.write_text(ISSUER)
+    public = {
+        "COMMONHOLD_GATEWAY_CLIENTS": str(clients),
+        "COMMONHOLD_GATEWAY_PUBLIC_URL": "https://mcp.example.org/mcp",
+    }
     async with AsyncExitStack() as stack:
         running = {
             "state": await stack.enter_async_context(state_process(database_dsn, settings=BRIEF)),
             "gateway": await stack.enter_async_context(
-                gateway_process(database_dsn, settings=BRIEF)
+                gateway_process(database_dsn, settings={**BRIEF, **public})
             ),
             "maintenance": await stack.enter_async_context(
                 maintenance_process(database_dsn, gardens)
@@ -149,3 +168,28 @@ async def test_every_command_of_the_runbooks_runs_and_finds_something(
             if done.returncode != 0 or not done.stdout.strip():
                 faults.append(f"{page.name}: {command}\n{done.returncode} {done.stderr}")
     assert faults == []
+
+
+async def test_every_query_asks_for_a_metric_that_a_service_exposes(
+    services: Mapping[str, ServiceProcess],
+) -> None:
+    exposed: set[str] = set()
+    for service in services.values():
+        exposed |= set(_series_of((await service.ops("/metrics")).text))
+    asked = {name for expression in _queries() for name, _labels in metrics_of(expression)}
+    assert len(asked) > 20
+    assert asked - exposed == set()
+
+
+def _series_of(text: str) -> Iterator[str]:
+    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE):
+        yield from ((f"{name}_{part}" for part in PARTS) if kind == "histogram" else (name,))
+
+
+def _queries() -> Iterator[str]:
+    for path in CHART.glob("files/dashboards/*.json"):
+        panels = json.loads(path.read_text())["panels"]
+        yield from (target["expr"] for panel in panels for target in panel.get("targets", []))
+    for path in CHART.glob("files/rules/*.yml"):
+        groups = yaml.safe_load(path.read_text())["groups"]
+        yield from (rule["expr"] for group in groups for rule in group["rules"])
