@@ -184,6 +184,7 @@ async def test_gardens_that_share_a_scope_exclude_each_other(
             "COMMONHOLD_MODEL_NAME must be set",
         ),
         (EVERY_DAY, {"COMMONHOLD_MAINTENANCE_LEASE_SECONDS": "0"}, "LEASE_SECONDS must be"),
+        (EVERY_DAY, {"COMMONHOLD_SCHEMA": "Select"}, "COMMONHOLD_SCHEMA must match [a-z_]"),
     ],
 )
 async def test_a_mistake_stops_the_start_by_name(

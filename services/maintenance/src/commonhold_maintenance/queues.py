@@ -131,9 +131,16 @@ class PoolDriver:
         """Nothing is held."""
 
 
+class QuotedNames(DBSettings):
+    """The library writes the schema's name bare, and some legal ones are words of SQL."""
+
+    def qualify(self, name: str) -> str:
+        return f'"{self.db_schema}".{name}'
+
+
 def _names(schema: str) -> DBSettings:
     """The tables of the migrations. Every name is given: others come from the environment."""
-    return DBSettings.model_validate(
+    return QuotedNames.model_validate(
         {
             "prefix": "",
             "db_schema": schema,
