@@ -17,10 +17,11 @@ from tests.support.maintenance_process import (
     plant_copies,
     until_event,
 )
-from tests.support.raw_http import request_bytes
+from tests.support.mcp_clients import STATELESS
+from tests.support.mcp_messages import memory_call
 from tests.support.scripted_model import Exchange, ScriptedModel, completion, says, scripted_model
 from tests.support.service_process import TOKEN, ServiceProcess
-from tests.support.state_process import state_process
+from tests.support.state_process import post, state_process
 
 ASKS = f"""
 [gardens.home]
@@ -31,8 +32,8 @@ min_age_days = 0
 model = true
 """
 MARKER = "marker-of-the-erased-text"
-READS = 20
-HEADERS = {"host": "localhost", "authorization": f"Bearer {TOKEN}"}
+READS = 4
+AT_ONCE = 4
 WriteGardens = Callable[[str], Path]
 
 
@@ -48,11 +49,18 @@ def settings_for(model: ScriptedModel) -> dict[str, str]:
     }
 
 
-async def read_document(service: ServiceProcess) -> int:
-    body = json.dumps({"scope": SCOPE, "path": "copy/00000"}).encode()
-    async with await service.connect() as connection:
-        request = request_bytes("POST", "/v1/memory/read", headers=HEADERS, body=body)
-        return (await connection.ask(request)).status
+async def read_over_the_wire(state: ServiceProcess) -> str:
+    answer = await post(state, "memory/read", {"scope": SCOPE, "path": "copy/00000"})
+    assert answer.status == 200
+    return answer.text
+
+
+async def read_with_a_tool(gateway: ServiceProcess) -> str:
+    call = memory_call({"command": "view", "path": "/user/copy/00000"}, era=STATELESS, token=TOKEN)
+    async with await gateway.connect() as connection:
+        answer = await connection.ask(call)
+    assert answer.status == 200
+    return answer.text
 
 
 async def test_while_a_model_thinks_every_service_answers_on_two_connections(
@@ -65,7 +73,7 @@ async def test_while_a_model_thinks_every_service_answers_on_two_connections(
         await answer.wait()
         await says(proposes())(exchange)
 
-    small = {"COMMONHOLD_POOL_SIZE": "2"}
+    small = {"COMMONHOLD_POOL_SIZE": "2", "COMMONHOLD_POOL_WAIT_SECONDS": "30"}
     async with (
         scripted_model(think) as model,
         state_process(database_dsn, settings=small) as state,
@@ -77,9 +85,16 @@ async def test_while_a_model_thinks_every_service_answers_on_two_connections(
         await state.until_ops("/readyz", status=200)
         await gateway.until_ops("/readyz", status=200)
         await model.asked.wait()
-        for service in (state, gateway, worker):
-            assert (await service.ops("/readyz")).status == 200
-        assert [await read_document(state) for _ in range(READS)] == [200] * READS
+        for _ in range(READS):
+            # As many at a time as there are connections, and more.
+            told = await asyncio.gather(
+                *(read_over_the_wire(state) for _ in range(AT_ONCE)),
+                *(read_with_a_tool(gateway) for _ in range(AT_ONCE)),
+            )
+            assert all("the same" in text for text in told)
+            for service in (state, gateway, worker):
+                assert (await service.ops("/readyz")).status == 200
+        assert not answer.is_set()
         await worker.until_ops(
             "/metrics", status=200, holding='commonhold_pool_connections{state="in_use"} 0.0'
         )
