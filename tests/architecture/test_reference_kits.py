@@ -8,6 +8,7 @@ import pytest
 
 from commonhold import conformance
 from commonhold.conformance.subjects import StoreSubject
+from commonhold.conformance.wire import CASES
 from tests.support.markdown import REPOSITORY, headings, literals, reference, section, tables
 
 KITS = [
@@ -15,7 +16,7 @@ KITS = [
     for name in conformance.__all__
     if name.endswith(("Contract", "Compliance"))
 ]
-MODULES = sorted(REPOSITORY.glob("services/core/src/commonhold/conformance/*.py"))
+MODULES = sorted(REPOSITORY.glob("services/core/src/commonhold/conformance/**/*.py"))
 RULE = re.compile(r'(?P<call>Rule|rule)\(\s*"(?P<section>[^"]*)"')
 # What a rule cites when it names no page: `rule` is that of the caches' kits.
 PAGES = {"Rule": "stores.md", "rule": "cache.md"}
@@ -35,6 +36,15 @@ def _own_sentences(kit: type) -> list[str]:
 def test_the_page_has_every_test_of_a_kit(kit: type) -> None:
     listed = re.findall(r"^- (.+)$", section(reference("kits.md"), kit.__name__), re.MULTILINE)
     assert sorted(listed) == sorted(_own_sentences(kit))
+
+
+def test_the_page_has_every_case_of_the_wire() -> None:
+    page = section(reference("kits.md"), "7. The kit of the wire")
+    listed = {row[0]: row[1].split("; ") for row in list(tables(page))[-1]}
+    cases: dict[str, list[str]] = {}
+    for case in CASES:
+        cases.setdefault(case.group, []).append(case.name)
+    assert listed == cases
 
 
 def test_the_page_has_every_hook() -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from commonhold.cli.client_settings import read_client_token
 from commonhold.cli.errors import CommandError, UsageError
 from commonhold.cli.local_folder import LocalFolder
 from commonhold.cli.markdown_files import (
@@ -29,7 +30,6 @@ from commonhold.cli.wire_answers import Turn, TurnAnswer, TurnsAnswer
 from commonhold.cli.wire_client import WireClient, WireRefusalError
 from commonhold.contract.clock import format_timestamp
 from commonhold.contract.documents import MemoryDocument, MemoryVersion
-from commonhold.ops.settings import read_text
 from commonhold.wire.answers import (
     CountAnswer,
     DocumentAnswer,
@@ -38,9 +38,7 @@ from commonhold.wire.answers import (
     VersionsAnswer,
 )
 
-_TOKEN = "NEOSIAN_CLIENT_TOKEN"  # noqa: S105 - a variable's name
 _ACTOR = "demo:tour"
-_PLAIN_WIDTH = 110
 _GLANCE = 44
 
 
@@ -63,10 +61,7 @@ class Gateway(msgspec.Struct, frozen=True):
 def connect(folder: LocalFolder, environment: Mapping[str, str], *, url: str | None) -> WireClient:
     """The service at `url` with the client's own token, or the one `commonhold dev` started."""
     if url is not None:
-        token = read_text(environment, _TOKEN)
-        if not token:
-            raise UsageError(f"--url needs {_TOKEN} (or {_TOKEN}_FILE) in the environment")
-        return WireClient(url, token)
+        return WireClient(url, read_client_token(environment))
     running = folder.get_running()
     if running is None:
         raise CommandError("the state service is not running here: start it with `make run`")
@@ -92,14 +87,6 @@ def choose_input(named: Path | None, folder: LocalFolder) -> Path:
         if candidate.exists():
             return candidate
     raise UsageError("name a folder of Markdown files: there is no docs folder here")
-
-
-def make_console() -> Console:
-    """Colour and a moving bar on a terminal; plain lines that do not wrap elsewhere."""
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    if not console.is_terminal:
-        console.width = _PLAIN_WIDTH
-    return console
 
 
 class Demo:

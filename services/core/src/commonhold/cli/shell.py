@@ -9,7 +9,8 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
-from commonhold.cli import demo, dev, migrate, upkeep
+from commonhold.cli import conformance, demo, dev, migrate, upkeep
+from commonhold.cli.consoles import make_console
 from commonhold.cli.errors import UsageError
 from commonhold.cli.local_folder import find_local_folder
 from commonhold.cli.outcomes import report_failure, report_usage
@@ -53,7 +54,7 @@ def run_demo(
     root = demo.choose_input(folder, local)
     with contextlib.closing(demo.connect(local, os.environ, url=url)) as client:
         gateway = demo.find_gateway(local, url=url)
-        demo.Demo(client, demo.make_console(), gateway=gateway).run(root)
+        demo.Demo(client, make_console(), gateway=gateway).run(root)
 
 
 @app.command(name="migrate", help=migrate.SUMMARY)
@@ -66,6 +67,7 @@ app.command(memory)
 memory.command(name="maintain")(upkeep.maintain_mounts)
 app.command(name="redact")(upkeep.redact_turns)
 app.command(name="prune")(upkeep.prune_store)
+app.command(name="conformance")(conformance.check_service)
 
 
 def main(arguments: Sequence[str]) -> int:

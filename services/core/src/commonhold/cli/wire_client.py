@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from commonhold.cli.errors import CommandError, UsageError
+from commonhold.cli.client_settings import check_url
+from commonhold.cli.errors import CommandError
 from commonhold.wire.answers import KEY_HEADER, WIRE_VERSION, Handshake, RefusalAnswer
 
 _TIMEOUT_SECONDS = 60.0
@@ -119,19 +120,12 @@ class WireClient:
 
 
 def _connection(url: str) -> http.client.HTTPConnection:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"--url must start with http:// or https://, got {url!r}")
-    try:
-        port = parts.port
-    except ValueError as error:
-        raise UsageError(f"--url names no port that exists, got {url!r}") from error
+    parts = urlsplit(check_url(url))
+    host, port = parts.hostname or "", parts.port
     if parts.scheme == "http":
-        return http.client.HTTPConnection(parts.hostname, port, timeout=_TIMEOUT_SECONDS)
+        return http.client.HTTPConnection(host, port, timeout=_TIMEOUT_SECONDS)
     context = ssl.create_default_context()
-    return http.client.HTTPSConnection(
-        parts.hostname, port, timeout=_TIMEOUT_SECONDS, context=context
-    )
+    return http.client.HTTPSConnection(host, port, timeout=_TIMEOUT_SECONDS, context=context)
 
 
 def _pause_seconds(retry_after: str | None) -> float:

@@ -77,6 +77,19 @@ class Rule(msgspec.Struct, frozen=True):
 _current: ContextVar[Rule | None] = ContextVar("current_rule", default=None)
 
 
+def forget_rule() -> None:
+    """Called before a test: what it does until it names a rule is about none yet."""
+    _current.set(None)
+
+
+def rule_in_question() -> str:
+    """The rule that the running test named last, and where it is written."""
+    rule = _current.get()
+    if rule is None:
+        return "before a rule was looked at: docs/reference/kits.md, section 5"
+    return f"the rule it was about: {rule.text}\n  ({rule.where})"
+
+
 class CitesRules:
     """The base of every kit: what a test did not expect says which rule it was about, too."""
 
@@ -93,17 +106,11 @@ def _citing(
     @wraps(test)
     async def run(*arguments: Any, **fixtures: Any) -> None:
         __tracebackhide__ = True
-        _current.set(None)
+        forget_rule()
         try:
             await test(*arguments, **fixtures)
         except Exception as error:
-            rule = _current.get()
-            about = (
-                "before a rule was looked at: docs/reference/kits.md, section 5"
-                if rule is None
-                else f"the rule it was about: {rule.text}\n  ({rule.where})"
-            )
-            error.add_note(about)
+            error.add_note(rule_in_question())
             raise
 
     return run
