@@ -29,6 +29,7 @@ HOMES = {
     "prometheus_client": ("commonhold.ops",),
     "pydantic": (
         "commonhold.adapters.openai.schemas",
+        "commonhold.conformance.language_models",
         "commonhold.contract.language_models",
         "commonhold.usecases.upkeep.operations",
         "commonhold_gateway.surface",

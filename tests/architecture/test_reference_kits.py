@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from commonhold import conformance
+from commonhold.conformance.language_models import (
+    LlmProviderCompliance,
+    MeteredLlmProviderCompliance,
+)
 from commonhold.conformance.subjects import StoreSubject
 from commonhold.conformance.wire import CASES
 from tests.support.markdown import REPOSITORY, headings, literals, reference, section, tables
@@ -15,11 +19,12 @@ KITS = [
     getattr(conformance, name)
     for name in conformance.__all__
     if name.endswith(("Contract", "Compliance"))
-]
+] + [LlmProviderCompliance, MeteredLlmProviderCompliance]
 MODULES = sorted(REPOSITORY.glob("services/core/src/commonhold/conformance/**/*.py"))
-RULE = re.compile(r'(?P<call>Rule|rule)\(\s*"(?P<section>[^"]*)"')
-# What a rule cites when it names no page: `rule` is that of the caches' kits.
-PAGES = {"Rule": "stores.md", "rule": "cache.md"}
+RULE = re.compile(r'(?P<call>Rule|rule|promise)\(\s*"(?P<section>[^"]*)"')
+# What a rule cites when it names no page: `rule` is that of the caches' kits, `promise` that of
+# the language models'.
+PAGES = {"Rule": "stores.md", "rule": "cache.md", "promise": "models.md"}
 
 
 def _own_sentences(kit: type) -> list[str]:
