@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.support.raw_http import Answer, request_bytes
@@ -20,6 +21,16 @@ async def state_process(
         settings=settings,
         arguments=arguments,
     ) as running:
+        yield running
+
+
+@asynccontextmanager
+async def rooted_process(
+    root: Path, *, settings: Mapping[str, str] | None = None, arguments: tuple[str, ...] = ()
+) -> AsyncIterator[ServiceProcess]:
+    """The service over a directory in place of a database."""
+    named = {"COMMONHOLD_ROOT": str(root), **(settings or {})}
+    async with state_process("", settings=named, arguments=arguments) as running:
         yield running
 
 

@@ -1,12 +1,17 @@
 """The composition root: the one module of the service that names a concrete store."""
 
 import asyncio
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
 
+from commonhold.adapters.file import FileStore
+from commonhold.adapters.file.upkeep import RootWatch
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
 from commonhold.contract.errors import ConfigurationError
@@ -15,6 +20,7 @@ from commonhold.ops.health import Health
 from commonhold.ops.lifecycle import StopSignal, close_later, run_until_stopped
 from commonhold.ops.listener import build_ops_app, listen_ops
 from commonhold.ops.metrics import Metrics
+from commonhold.ops.settings import Secret
 from commonhold.ops.tokens import TokenTable
 from commonhold_state.backend import OPERATIONS, Backend, StateStore
 from commonhold_state.bodies import PACE_GRACE_SECONDS, BodyReader
@@ -71,17 +77,13 @@ async def serve(settings: StateSettings) -> None:
     health = Health()
     metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
-        store = await _open_store(settings, metrics, stack)
-        server = WireServer(_build_gates(settings, store, health, metrics))
+        opened = await _open_store(settings, health, metrics, stack)
+        server = WireServer(_build_gates(settings, opened.store, health, metrics))
         ops = await _listen_ops(settings, health, metrics, stack)
         await _listen(server, settings)
         logger.info("listening", address=str(server.address), ops_address=str(ops))
         async with asyncio.TaskGroup() as tasks:
-            watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
-            running = [
-                tasks.create_task(watch.run()),
-                tasks.create_task(sweep_forever(store.sweep_keys)),
-            ]
+            running = [tasks.create_task(upkeep) for upkeep in opened.upkeep]
             await run_until_stopped(
                 server, health=health, stop=stop, drain_seconds=settings.drain_seconds
             )
@@ -89,11 +91,38 @@ async def serve(settings: StateSettings) -> None:
                 task.cancel()
 
 
+class _Opened(msgspec.Struct, frozen=True):
+    """A store, and what runs beside it for as long as it serves."""
+
+    store: StateStore
+    upkeep: Sequence[Coroutine[Any, Any, None]]
+
+
 async def _open_store(
-    settings: StateSettings, metrics: Metrics, stack: AsyncExitStack
-) -> PostgresStore:
+    settings: StateSettings, health: Health, metrics: Metrics, stack: AsyncExitStack
+) -> _Opened:
+    if settings.root is not None:
+        return _open_root(settings.root, health, stack)
+    if settings.dsn is None:
+        raise ConfigurationError("no store is named")
+    return await _open_database(settings.dsn, settings, health, metrics, stack)
+
+
+def _open_root(root: Path, health: Health, stack: AsyncExitStack) -> _Opened:
+    store = FileStore(root)
+    close_later(stack, "root", store.close, seconds=10.0)
+    return _Opened(store, [RootWatch(store, root=root, health=health).run()])
+
+
+async def _open_database(
+    dsn: Secret,
+    settings: StateSettings,
+    health: Health,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+) -> _Opened:
     pool = await Pool.open(
-        settings.dsn.reveal(),
+        dsn.reveal(),
         size=settings.pool_size,
         wait_seconds=settings.pool_wait_seconds,
         statement_timeout_seconds=settings.statement_timeout_seconds,
@@ -103,11 +132,12 @@ async def _open_store(
     store = PostgresStore(pool, schema=settings.schema)
     metrics.watch_pool(pool)
     metrics.watch_replays(lambda: store.replays)
-    return store
+    watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
+    return _Opened(store, [watch.run(), sweep_forever(store.sweep_keys)])
 
 
 def _build_gates(
-    settings: StateSettings, store: PostgresStore, health: Health, metrics: Metrics
+    settings: StateSettings, store: StateStore, health: Health, metrics: Metrics
 ) -> Gates:
     return assemble(
         store,

@@ -1,15 +1,16 @@
 """The settings of the state service (docs/reference/settings.md, section 1)."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
+from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.flags import listen_of, listening_parser, schema_of
 from commonhold.ops.service_settings import (
     BodyTimeoutSeconds,
     DrainSeconds,
-    Dsn,
     Grants,
     InFlightBytes,
     InFlightLimit,
@@ -23,12 +24,27 @@ from commonhold.ops.service_settings import (
     StatementTimeoutSeconds,
     Tokens,
 )
-from commonhold.ops.settings import Address, Setting, address, read_settings
+from commonhold.ops.settings import (
+    Address,
+    Secret,
+    Setting,
+    address,
+    database,
+    existing_folder,
+    read_settings,
+)
+
+DSN = "NEOSIAN_POSTGRES_DSN"
+ROOT = "COMMONHOLD_ROOT"
 
 
 class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Dsn
     tokens: Tokens
+    dsn: Annotated[Secret | None, Setting(DSN, database, "the database")] = None
+    root: Annotated[
+        Path | None,
+        Setting(ROOT, existing_folder, "a directory of files in place of the database"),
+    ] = None
     previous_tokens: PreviousTokens = ()
     grants: Grants = None
     schema: Schema = "commonhold"
@@ -58,10 +74,30 @@ def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> State
         description="The state service: wire 6 over HTTP. Settings come from the environment.",
         listen="COMMONHOLD_STATE_LISTEN",
     )
+    parser.add_argument("--root", help=f"a directory of files to serve, instead of {ROOT}")
     flags = parser.parse_args(arguments)
     settings = read_settings(StateSettings, environ)
-    return msgspec.structs.replace(
+    settings = msgspec.structs.replace(
         settings,
+        root=_root_of(flags.root, settings.root),
         listen=listen_of(flags, settings.listen),
         schema=schema_of(flags, settings.schema),
     )
+    _require_one_store(settings, root="--root" if flags.root else ROOT)
+    return settings
+
+
+def _root_of(flag: str | None, settled: Path | None) -> Path | None:
+    if flag is None:
+        return settled
+    try:
+        return existing_folder(flag)
+    except ValueError as error:
+        raise ConfigurationError(f"--root {error}") from None
+
+
+def _require_one_store(settings: StateSettings, *, root: str) -> None:
+    if settings.dsn is not None and settings.root is not None:
+        raise ConfigurationError(f"{DSN} and {root} are mutually exclusive")
+    if settings.dsn is None and settings.root is None:
+        raise ConfigurationError(f"{DSN} must be set (or {DSN}_FILE), or {ROOT}")

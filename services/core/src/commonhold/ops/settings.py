@@ -180,6 +180,14 @@ def database(text: str) -> Secret:
     return Secret(text)
 
 
+def existing_folder(text: str) -> Path:
+    """A directory that is there: one that a typo names is not made; raises ValueError."""
+    folder = Path(text)
+    if not folder.is_dir():
+        raise ValueError("must be a directory that exists")
+    return folder.absolute()
+
+
 def service_url(text: str) -> str:
     """The address of an HTTP service, without a slash at its end; raises ValueError."""
     try:

@@ -64,6 +64,10 @@ class FileStore(FileMemory, FileTurns):
     ) -> None:
         await self.close()
 
+    async def check(self) -> bool:
+        """Whether the root can be written; StoreUnavailableError when it cannot be read."""
+        return await self._worker.read(lambda tree: tree.is_writable)
+
     async def scopes(self) -> tuple[str, ...]:
         return await self._worker.read(list_scopes)
 

@@ -46,6 +46,10 @@ class Tree:
         self.root = root
         self.folds_case = False
 
+    @property
+    def is_writable(self) -> bool:
+        return os.access(self.root, os.W_OK)
+
     def absolute(self, file: str) -> str:
         return f"{self.root}/{file}" if file else self.root
 
