@@ -35,6 +35,24 @@ from tests.support.upkeep.stages import (
 
 
 class ExecutionCases(StageCases):
+    async def test_what_a_model_says_stands_in_a_report_as_a_short_line(
+        self, here: Setting
+    ) -> None:
+        await here.old(USER, "note", "text")
+        slashes = "/" * 5000
+        report = await here.run(
+            [
+                delete("/user/a\n\x1b[31mb\x00" + "c" * 9000),
+                replace(f"{slashes}user/note", "text", "more"),
+            ]
+        )
+        told = [*(skip.path for skip in report.skipped), *(skip.reason for skip in report.skipped)]
+        told += [write.path for write in report.writes]
+        assert len(told) == 3
+        assert all(text.isprintable() and len(text) <= 1001 for text in told)
+        assert report.skipped[0].path.startswith("/user/a\ufffd\ufffd[31mb\ufffdccc")
+        assert await here.content(USER, "note") == "more"
+
     async def test_operations_land_in_order_under_the_actor(self, here: Setting) -> None:
         await here.old(USER, "tea", "Likes tea.")
         await here.old(USER, "tea2", "Likes green tea.")

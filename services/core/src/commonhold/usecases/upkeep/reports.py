@@ -21,6 +21,8 @@ SKIP_LABELS = {
     protections.ERASED: "erased",
 }
 REFUSED = "refused"
+# Longer than any path that a document has, with what a refusal says about it.
+MOST_CHARACTERS = 1000
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,14 @@ class PassReport(msgspec.Struct, frozen=True, kw_only=True):
         return self.degraded is None and not self.failed
 
 
+def in_a_line(text: str) -> str:
+    """What a model or its server said, fit for a report: printable, and cut where it is long."""
+    if len(text) <= MOST_CHARACTERS and text.isprintable():
+        return text
+    shown = (mark if mark.isprintable() else "\ufffd" for mark in text[:MOST_CHARACTERS])
+    return "".join(shown) + ("…" if len(text) > MOST_CHARACTERS else "")
+
+
 class PassLog:
     """The report of a pass that is still running."""
 
@@ -99,10 +109,12 @@ class PassLog:
         self.failed: list[MountFailure] = []
 
     def wrote(self, command: str, path: str, version: int | None = None) -> None:
-        self.writes.append(Write(command=command, path=path, version=version))
+        self.writes.append(Write(command=command, path=in_a_line(path), version=version))
 
     def skip(self, command: str, path: str, reason: str, *, document: str | None) -> None:
-        self.skipped.append(Skip(command=command, path=path, reason=reason, document=document))
+        self.skipped.append(
+            Skip(command=command, path=in_a_line(path), reason=in_a_line(reason), document=document)
+        )
 
     def fail(self, path: str, reason: str) -> None:
         self.failed.append(MountFailure(path=path, reason=reason))

@@ -22,7 +22,7 @@ from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.instructions import instructions
 from commonhold.usecases.upkeep.operations import MAX_OPERATIONS, Operations
 from commonhold.usecases.upkeep.protections import AgeFloor
-from commonhold.usecases.upkeep.reports import ModelUse, PassLog
+from commonhold.usecases.upkeep.reports import ModelUse, PassLog, in_a_line
 
 logger = structlog.get_logger(__name__)
 
@@ -110,7 +110,7 @@ def _use(spend: Spend | None, *, model: str | None = None, degraded: str | None 
         None if spend.usage is None else msgspec.to_builtins(spend.usage)
     )
     return ModelUse(
-        model=None if degraded else spend.model,
+        model=None if degraded else in_a_line(spend.model),
         usage=usage,
         cost_micro_usd=spend.cost_micro_usd,
         degraded=degraded,
