@@ -21,7 +21,9 @@ from tests.support.shown_commands import (
     Block,
     blocks_of,
     blocks_run_by,
+    commands_in_sentences,
     faults_of,
+    pasted_in,
     telling_pages,
 )
 
@@ -135,6 +137,17 @@ def test_every_page_of_the_reference_is_in_its_index() -> None:
 @pytest.mark.parametrize("page", telling_pages(), ids=_name)
 def test_every_command_of_a_page_is_run_by_a_test_or_says_why_not(page: Path) -> None:
     assert [fault for block in blocks_of(page) for fault in faults_of(block)] == []
+
+
+@pytest.mark.parametrize("page", telling_pages(), ids=_name)
+def test_a_command_that_could_be_pasted_stands_in_a_block(page: Path) -> None:
+    assert commands_in_sentences(page) == []
+
+
+def test_a_command_in_a_sentence_is_found() -> None:
+    text = "Say `helm upgrade x --wait`, then `commonhold migrate --grant-to ROLE`, or `helm test`."
+    assert pasted_in(text, blocks="") == ["helm upgrade x --wait"]
+    assert pasted_in(text, blocks="helm upgrade x --wait\n") == []
 
 
 @pytest.mark.parametrize(

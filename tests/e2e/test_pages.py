@@ -91,6 +91,16 @@ def test_the_first_request_of_the_readme(
     assert comparable([answer.encode()]) == comparable([shown.encode()])
 
 
+def test_the_first_look_of_the_operators_page(
+    state: Replica, clone: Path, shown_commands: Shown
+) -> None:
+    script = shown_commands(OPERATING)[0].replace("localhost:6367", f"localhost:{state.port}")
+    shown, actual = "localhost:9367", f"localhost:{state.ops_port}"
+    said = _paste(script, clone=clone, shown=shown, actual=actual)
+    for good in ('"ready"', "commonhold_database_up 1.0\n", '{"status":"ok"}'):
+        assert good in said
+
+
 def test_the_erasure_of_the_operators_page(
     state: Replica, clone: Path, shown_commands: Shown
 ) -> None:

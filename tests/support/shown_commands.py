@@ -18,6 +18,12 @@ SHELLS = {"sh", "bash", "shell", "console"}
 FIXTURE = "shown_commands"
 _RUN_BY = "run by "
 _NOT_RUN = re.compile(r"not run: .{12,}")
+# A command in a sentence that could be pasted: a program, and a flag or what a flag needs.
+_INLINE = re.compile(
+    r"`((?:kubectl|helm|curl|psql|pg_dump|pg_restore|commonhold(?:-\w+)?) [^`]*(?<=\s)-[^`]*)`"
+)
+# A word that stands for the reader's own.
+_PLACEHOLDER = re.compile(r"…|\b[A-Z]{3,}\b")
 # Pages of facts and decisions, which tell nobody to run something.
 _ELSEWHERE = ("docs/reference/", "docs/adr/", "changelog.d/", "CHANGELOG.md")
 
@@ -68,6 +74,16 @@ def faults_of(block: Block) -> list[str]:
         said = _NOT_RUN.fullmatch(block.remark) is not None
         return [] if said else [f"no test and no reason above: {block.commands.splitlines()[0]}"]
     return [] if block.runner in tests_that_run(block.runner) else [f"no such test: {block.runner}"]
+
+
+def commands_in_sentences(page: Path) -> list[str]:
+    """Return whole commands that stand in a sentence and in no block of the page."""
+    return pasted_in(page.read_text(), blocks="".join(block.commands for block in blocks_of(page)))
+
+
+def pasted_in(text: str, *, blocks: str) -> list[str]:
+    found = _INLINE.findall(text)
+    return [each for each in found if each not in blocks and not _PLACEHOLDER.search(each)]
 
 
 def tests_that_run(test: str) -> set[str]:
