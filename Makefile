@@ -67,22 +67,58 @@ migrate: $(STAMP) ## Bring the database in NEOSIAN_POSTGRES_DSN to the newest sc
 ##@ In containers
 
 .PHONY: up
-up: .env images ## Start the stack in containers and wait until it is healthy
+up: secrets images ## Start the stack and wait until it is healthy (PROFILES="replicas tls backup pgbouncer grafana")
+	@$(if $(filter undefined,$(origin PROFILES)),,deploy/choose-profiles.sh $(PROFILES))
+	@! $(COMPOSE) config --services | grep -qx edge || $(MAKE) --no-print-directory certificates
 	@$(COMPOSE) up --detach --wait
-	@echo "state: http://127.0.0.1:6367   MCP: http://127.0.0.1:6368/mcp   (token: NEOSIAN_SERVE_TOKEN in .env)   prometheus: http://127.0.0.1:9090"
+	@echo "state: http://127.0.0.1:6367   MCP: http://127.0.0.1:6368/mcp   (token: $(SECRETS)/serve_token)   prometheus: http://127.0.0.1:9090"
 
 .PHONY: down
-down: ## Stop the stack (its data stays; `docker compose down --volumes` removes that too)
-	@$(COMPOSE) down
+down: ## Stop the stack (its data stays; `docker compose --profile '*' down --volumes` removes that too)
+	@$(COMPOSE) --profile '*' down
 
 .PHONY: logs
 logs: ## Follow the logs of the stack
 	@$(COMPOSE) logs --follow
 
-# Nothing ships with a credential: this one is made here, once, and readable by its owner alone.
-.env:
-	@umask 077 && $(PYTHON) -c 'import secrets; [print(f"{name}={secrets.token_hex(32)}") \
-	  for name in ("NEOSIAN_SERVE_TOKEN", "POSTGRES_PASSWORD", "POSTGRES_SERVE_PASSWORD")]' > $@
+# Nothing ships with a credential. NAMES are those by which others reach the TLS edge.
+SECRETS ?= ./secrets
+NAMES ?=
+
+.PHONY: certificates
+certificates: secrets
+	@deploy/make-certificates.sh $(SECRETS) $(NAMES)
+
+.PHONY: secrets
+secrets:
+	@deploy/make-secrets.sh $(SECRETS)
+
+SMOKE_STATE ?= state:6367
+SMOKE_GATEWAY ?= gateway:6368
+SMOKE_MOUNT ?= user user:me
+SMOKE := TOKEN_FILE=/run/secrets/serve_token SCOPE=smoke:test STATE=$(SMOKE_STATE) GATEWAY=$(SMOKE_GATEWAY) \
+  OPS=state:9367,gateway:9368,maintenance:9369
+
+.PHONY: smoke
+smoke: ## Write, read, call a tool and redact through every service, and say what was done
+	@$(COMPOSE) exec -T $(addprefix --env ,$(SMOKE)) --env MOUNT='$(SMOKE_MOUNT)' state python - < helm/commonhold/files/smoke.py
+
+.PHONY: backup
+backup: ## Dump the database now (profile backup); prints the name of the dump
+	@$(COMPOSE) exec -T backup backup now
+
+.PHONY: backups
+backups: ## List the dumps that are kept, oldest first
+	@$(COMPOSE) exec -T backup backup list
+
+# Whatever comes of it, the services come back.
+.PHONY: restore
+restore: ## Put a dump in place of what the database holds (FILE=name of a kept dump, or of a file)
+	@test -n "$(FILE)" || { echo 'make restore: FILE= names the dump' >&2; exit 2; }
+	@$(COMPOSE) --profile '*' stop state state-b gateway gateway-b maintenance
+	@status=0; if [ -f "$(FILE)" ]; then $(COMPOSE) exec -T backup backup restore - < "$(FILE)" || status=$$?; \
+	  else $(COMPOSE) exec -T backup backup restore "$(FILE)" || status=$$?; fi; \
+	  $(COMPOSE) up --detach --wait && exit $$status
 
 .PHONY: images
 images: ## Build the container images
@@ -158,7 +194,7 @@ check-dependencies: $(STAMP)
 .PHONY: check-files
 check-files: $(STAMP)
 	$(if $(MIGRATIONS),$(BIN)/squawk --config .squawk.toml $(MIGRATIONS))
-	$(if $(wildcard deploy/Dockerfile),$(BIN)/hadolint deploy/Dockerfile)
+	$(BIN)/hadolint deploy/Dockerfile deploy/pgbouncer/Dockerfile
 	$(TRACKED) '*.yml' '*.yaml' | xargs $(BIN)/yamllint --strict
 	$(TRACKED) '*.sh' '.ci/*' | xargs -r $(BIN)/shellcheck
 	$(if $(wildcard docker-compose.yml),$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml)

@@ -17,16 +17,18 @@
 # them behind a TLS-inspecting proxy too; keep the images local.
 
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 
 declare -A TAGS=(
     [trixie]='debian:trixie-slim'
     [python]='python:3.13-slim python:3.13-slim-trixie'
     [postgres]='postgres:17 postgres:17-trixie pgvector/pgvector:pg17'
     [prometheus]='prom/prometheus:v2.53.3'
+    [alertmanager]='prom/alertmanager:v0.28.1'
     [pgbouncer]='pgbouncer:1.24'
     [haproxy]='haproxy:3.0'
 )
-ORDER=(trixie python postgres prometheus pgbouncer haproxy)
+ORDER=(trixie python postgres prometheus alertmanager pgbouncer haproxy)
 
 say() { printf 'offline-images: %s\n' "$*"; }
 die() { printf 'offline-images: error: %s\n' "$*" >&2; exit 1; }
@@ -244,16 +246,23 @@ CMD ["--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prome
 DOCKER
 }
 
-image_pgbouncer() {
-    build pgbouncer <<DOCKER
+image_alertmanager() {
+    build alertmanager <<DOCKER
 FROM debian:trixie-slim
-$(apt_install ca-certificates pgbouncer)
-USER postgres
-EXPOSE 6432
-STOPSIGNAL SIGINT
-CMD ["pgbouncer", "/etc/pgbouncer/pgbouncer.ini"]
+$(apt_install ca-certificates prometheus-alertmanager)
+RUN ln -s /usr/bin/prometheus-alertmanager /usr/bin/alertmanager \
+ && mkdir -p /etc/alertmanager /alertmanager && chown nobody:nogroup /alertmanager
+USER nobody
+WORKDIR /alertmanager
+VOLUME /alertmanager
+EXPOSE 9093
+ENTRYPOINT ["/bin/alertmanager"]
+CMD ["--config.file=/etc/alertmanager/alertmanager.yml", "--storage.path=/alertmanager"]
 DOCKER
 }
+
+# No public image has this name: the recipe is the one that the stack builds by.
+image_pgbouncer() { build pgbouncer <"$here/../pgbouncer/Dockerfile"; }
 
 image_haproxy() {
     build haproxy <<DOCKER

@@ -1,8 +1,7 @@
-"""The front door: what it lists, and the credentials that it makes."""
+"""The front door: what it lists, and what it tells the images."""
 
 import re
 import shutil
-import stat
 import subprocess
 from itertools import chain
 from pathlib import Path
@@ -22,23 +21,15 @@ def test_help_lists_every_target_that_the_documents_name() -> None:
 
 
 def test_help_lists_the_whole_front_door() -> None:
-    expected = "help setup lock run demo test check bench up down logs images migrate clean"
+    expected = (
+        "help setup lock run demo test check bench migrate clean "
+        "up down logs smoke backup backups restore images"
+    )
     assert set(expected.split()) - _listed_targets() == set()
 
 
 def test_help_is_what_make_does_by_itself() -> None:
     assert _make(ROOT) == _make(ROOT, "help")
-
-
-def test_credentials_are_made_once_and_only_for_their_owner(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    _make(tmp_path, ".env")
-    first = (tmp_path / ".env").read_text()
-    assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
-    assert re.search(r"^NEOSIAN_SERVE_TOKEN=[0-9a-f]{64}$", first, re.MULTILINE)
-    assert len(set(re.findall(r"=(.+)", first))) == first.count("\n")
-    _make(tmp_path, ".env")
-    assert (tmp_path / ".env").read_text() == first
 
 
 def test_images_are_told_the_commit_and_whether_the_source_differs_from_it(

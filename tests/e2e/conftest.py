@@ -9,5 +9,6 @@ from tests.support.compose_stacks import Stack, running_stack
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
-    with running_stack() as stack:
+    """Two replicas of both services behind the balancer and the edge, and a pooler that waits."""
+    with running_stack("replicas", "tls", "pgbouncer", settings={"TARGETS": "two"}) as stack:
         yield stack

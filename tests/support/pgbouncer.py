@@ -12,17 +12,12 @@ from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 from tests.support.engine import obtain_image, owner_labels
 from tests.support.ports import free_port
 from tests.support.postgres import PostgresServer
+from tests.support.repository import ROOT
 
 IMAGE = "pgbouncer:1.24"
 
 COMMAND = 'echo "$SETTINGS" >/tmp/pgbouncer.ini; exec pgbouncer /tmp/pgbouncer.ini'
-RECIPE = b"""
-FROM debian:trixie-slim
-RUN apt-get update -qq \\
- && apt-get install -y -qq --no-install-recommends ca-certificates pgbouncer \\
- && rm -rf /var/lib/apt/lists/*
-USER postgres
-"""
+RECIPE = ROOT / "deploy/pgbouncer/Dockerfile"
 
 
 @contextlib.contextmanager
@@ -63,4 +58,4 @@ default_pool_size = 20
 
 def _build_image() -> None:
     with contextlib.closing(docker.from_env()) as client:
-        client.images.build(fileobj=io.BytesIO(RECIPE), tag=IMAGE, rm=True)
+        client.images.build(fileobj=io.BytesIO(RECIPE.read_bytes()), tag=IMAGE, rm=True)

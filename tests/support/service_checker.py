@@ -220,7 +220,7 @@ class Checker:
         request = {"scope": self.doors.scope, "path": self._path(number)}
         document = (await ask(client, "memory/read", request))["document"]
         client.close()
-        return str(document["content"])
+        return document["content"] if document else ""
 
 
 @contextmanager

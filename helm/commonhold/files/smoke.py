@@ -1,4 +1,6 @@
-"""Writes and reads through both services and redacts what it wrote: the pod of `helm test`."""
+"""Writes and reads through both services and redacts what it wrote: the pod of `helm test`, and
+`make smoke`. OPS names operations listeners, joined by commas, that must say that they are ready.
+"""
 
 import http.client
 import json
@@ -63,7 +65,7 @@ def state(route: str, **parameters: Any) -> Any:
 def tool(**arguments: Any) -> str:
     meta = {
         f"{META}protocolVersion": REVISION,
-        f"{META}clientInfo": {"name": "commonhold-helm-test", "version": "0"},
+        f"{META}clientInfo": {"name": "commonhold-smoke", "version": "0"},
         f"{META}clientCapabilities": {},
     }
     call = {"name": "memory", "arguments": arguments, "_meta": meta}
@@ -97,21 +99,27 @@ def check(claim: str, *, holds: bool) -> None:
 
 
 def erase(scope: str, path: str) -> None:
-    state("redact", scope=scope, path=path, actor="helm-test")
+    state("redact", scope=scope, path=path, actor="smoke")
     document = state("read", scope=scope, path=path)["document"]
     check(f"{scope} {path} is redacted", holds=document["content"] == "" and document["redacted"])
 
 
+for address in filter(None, os.environ.get("OPS", "").split(",")):
+    connection = connect(address)
+    connection.request("GET", "/readyz")
+    check(f"{address} is ready", holds=connection.getresponse().status == http.HTTPStatus.OK)
+    connection.close()
+
 if "STATE" in os.environ:
-    path = f"helm-test/{MARK}.md"
-    state("write", scope=SCOPE, path=path, content=MARK, actor="helm-test", expected_version=None)
+    path = f"smoke/{MARK}.md"
+    state("write", scope=SCOPE, path=path, content=MARK, actor="smoke", expected_version=None)
     found = state("read", scope=SCOPE, path=path)["document"]
     check("the state service reads what it wrote", holds=found["content"] == MARK)
     erase(SCOPE, path)
 
 if "MOUNT" in os.environ:
     mount, scope = os.environ["MOUNT"].split(" ")
-    path = f"helm-test/{MARK}.md"
+    path = f"smoke/{MARK}.md"
     tool(command="create", path=f"/{mount}/{path}", file_text=MARK)
     check(
         "the gateway reads what it wrote",
