@@ -42,6 +42,7 @@ HOMES = {
     "structlog": (
         "commonhold.adapters.file",
         "commonhold.adapters.postgres.upkeep",
+        "commonhold.adapters.remote.watching",
         "commonhold.adapters.resilience",
         "commonhold.ops",
         "commonhold.usecases",

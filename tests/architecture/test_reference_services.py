@@ -134,7 +134,9 @@ def _registered() -> dict[str, tuple[str, tuple[str, ...]]]:
     upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
     upkeep.seen({"home": datetime(2026, 1, 1, tzinfo=UTC)}, Backlog())
     Door(entry("https://id.example.org")).door.report_to(metrics)
-    return dict(_families(metrics.registry))
+    over_a_service = Metrics(version="0", revision="0")
+    over_a_service.watch_service(lambda: True)
+    return {**dict(_families(metrics.registry)), **dict(_families(over_a_service.registry))}
 
 
 def _families(registry: CollectorRegistry) -> list[tuple[str, tuple[str, tuple[str, ...]]]]:

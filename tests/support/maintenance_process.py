@@ -24,7 +24,7 @@ QUICK = {
 
 @asynccontextmanager
 async def maintenance_process(
-    dsn: str,
+    dsn: str | None,
     gardens: Path,
     *,
     settings: Mapping[str, str] | None = None,

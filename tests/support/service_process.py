@@ -90,7 +90,7 @@ class ServiceProcess:
 @asynccontextmanager
 async def service_process(
     module: str,
-    dsn: str,
+    dsn: str | None,
     *,
     variables: str,
     settings: Mapping[str, str] | None = None,
@@ -100,12 +100,12 @@ async def service_process(
     """Start a service on free ports; it is killed when the block ends.
 
     `variables` begins the names of the two that say where it listens, or of the one when it
-    serves nothing beside its operations.
+    serves nothing beside its operations. Without a DSN the settings say where its store is.
     """
     port, ops_port = free_port(), free_port()
     environment = {
         "PATH": os.environ["PATH"],
-        "NEOSIAN_POSTGRES_DSN": dsn,
+        **({} if dsn is None else {"NEOSIAN_POSTGRES_DSN": dsn}),
         "NEOSIAN_SERVE_TOKEN": TOKEN,
         **({f"{variables}_LISTEN": f"127.0.0.1:{port}"} if serves else {}),
         f"{variables}_OPS_LISTEN": f"127.0.0.1:{ops_port}",

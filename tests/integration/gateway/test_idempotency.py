@@ -1,6 +1,7 @@
 """A key in `_meta` covers the whole call (docs/reference/mcp.md, section 1)."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,9 +9,29 @@ import pytest
 from commonhold.adapters.postgres import PostgresStore
 from commonhold_gateway.calls import IDEMPOTENCY_KEY
 from tests.support.conversations import tell
-from tests.support.gateway_service import TOKEN, Called, RunningGateway, called
+from tests.support.gateway_service import (
+    TOKEN,
+    Called,
+    RunningGateway,
+    called,
+    running_gateway,
+)
+from tests.support.remote_stores import served
 
 EDIT = {"command": "str_replace", "path": "/user/a", "old_str": "one", "new_str": "one two"}
+
+
+@pytest.fixture(params=["database", "state service"])
+async def gateway(
+    request: pytest.FixtureRequest, store: PostgresStore
+) -> AsyncIterator[RunningGateway]:
+    """Over the store itself, and over a service that has it."""
+    if request.param == "database":
+        async with running_gateway(store) as service:
+            yield service
+        return
+    async with served(store) as remote, running_gateway(remote) as service:
+        yield service
 
 
 async def keyed(

@@ -3,48 +3,24 @@
 import json
 import signal
 import socket
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
 
 from commonhold.migrations import SCHEMA_VERSION, migrate
-from tests.support.gateway_process import gateway_process
-from tests.support.gateway_service import MCP_HEADERS, called, reply_of
-from tests.support.raw_http import Answer, request_bytes
-from tests.support.service_process import TOKEN, ServiceProcess
-
-HEADERS = {"host": "localhost", "authorization": f"Bearer {TOKEN}", **MCP_HEADERS}
-
-
-def call_bytes(tool: str, arguments: Mapping[str, Any]) -> bytes:
-    params = {"name": tool, "arguments": arguments}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return request_bytes("POST", "/mcp", headers=HEADERS, body=json.dumps(message).encode())
-
-
-async def ask(service: ServiceProcess, request: bytes) -> Answer:
-    async with await service.connect() as connection:
-        return await connection.ask(request)
-
-
-async def call(service: ServiceProcess, tool: str, **arguments: Any) -> str:
-    answer = await ask(service, call_bytes(tool, arguments))
-    assert answer.status == 200
-    return called(reply_of(answer)["result"]).text
-
-
-async def assert_does_not_start(
-    dsn: str, *, settings: Mapping[str, str], arguments: tuple[str, ...] = ()
-) -> str:
-    """The one line it says before exiting with status 2."""
-    async with gateway_process(dsn, settings=settings, arguments=arguments) as service:
-        assert await service.exit_status() == 2
-        assert len(service.lines) == 1, service.lines
-        return service.lines[0]
+from tests.support.gateway_process import (
+    HEADERS,
+    ask,
+    assert_does_not_start,
+    call,
+    call_bytes,
+    gateway_process,
+)
+from tests.support.gateway_service import called, reply_of
+from tests.support.raw_http import request_bytes
+from tests.support.service_process import TOKEN
 
 
 async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:

@@ -1,7 +1,7 @@
 """The composition root: the one module of the service that names a concrete store."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 
@@ -10,6 +10,7 @@ import structlog
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
+from commonhold.adapters.remote import ServiceWatch, open_when_there
 from commonhold.contract import MemoryStore
 from commonhold.contract.clock import Clock
 from commonhold.contract.errors import ConfigurationError
@@ -18,6 +19,8 @@ from commonhold.ops.health import Health
 from commonhold.ops.lifecycle import StopSignal, close_later, run_until_stopped
 from commonhold.ops.listener import build_ops_app, listen_ops
 from commonhold.ops.metrics import Metrics
+from commonhold.ops.service_settings import StateService
+from commonhold.ops.settings import Secret
 from commonhold.ops.tokens import TokenTable
 from commonhold_gateway.callers import stores_of
 from commonhold_gateway.calls import OUTCOMES, UNKNOWN, ToolCalls, Turnstile
@@ -53,6 +56,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULT_LIMITS = Limits()
 TOOL_LABELS = (*(tool.name for tool in TOOLS), UNKNOWN)
 LOOPBACK = AllowedNames(hosts=LOOPBACK_HOSTS, origins=LOOPBACK_ORIGINS)
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """A store, and what runs for its sake as long as the service does."""
+
+    store: MemoryStore
+    beside: tuple[Callable[[], Coroutine[None, None, None]], ...]
 
 
 class Gateway(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,9 +154,12 @@ async def serve(settings: GatewaySettings) -> None:
             resource = ProtectedResource(settings.public_url, issuers=clients.issuers)
             doors.append(open_oauth_door(clients.issuers, resource, metrics, stack))
             public = resource.documents
-        store = await _open_store(settings, metrics, stack)
+        ops = await _listen_ops(settings, health, metrics, stack)
+        opened = await _open_store(settings, health, metrics, stack, stop)
+        if opened is None:
+            return
         gateway = assemble(
-            store,
+            opened.store,
             authenticator=Doors(doors),
             health=health,
             metrics=metrics,
@@ -159,15 +172,10 @@ async def serve(settings: GatewaySettings) -> None:
         )
         await stack.enter_async_context(gateway.surface.run())
         server = GatewayServer(gateway.gates)
-        ops = await _listen_ops(settings, health, metrics, stack)
         await _listen(server, settings)
         logger.info("listening", address=str(server.address), ops_address=str(ops))
         async with asyncio.TaskGroup() as tasks:
-            watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
-            running = [
-                tasks.create_task(watch.run()),
-                tasks.create_task(sweep_forever(store.sweep_keys)),
-            ]
+            running = [tasks.create_task(beside()) for beside in opened.beside]
             await run_until_stopped(
                 server, health=health, stop=stop, drain_seconds=settings.drain_seconds
             )
@@ -188,10 +196,44 @@ def open_oauth_door(
 
 
 async def _open_store(
-    settings: GatewaySettings, metrics: Metrics, stack: AsyncExitStack
-) -> PostgresStore:
+    settings: GatewaySettings,
+    health: Health,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+    stop: StopSignal,
+) -> Opened | None:
+    place = settings.place
+    if isinstance(place, StateService):
+        return await _open_remote(place, health, metrics, stack, stop)
+    return await _open_postgres(settings, place, health, metrics, stack)
+
+
+async def _open_remote(
+    place: StateService,
+    health: Health,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+    stop: StopSignal,
+) -> Opened | None:
+    """The store, once its service answers: what it can do says which tools there are."""
+    store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
+    if store is None:
+        return None
+    close_later(stack, "state_service", store.close)
+    watch = ServiceWatch(store, health=health)
+    metrics.watch_service(lambda: watch.is_up)
+    return Opened(store=store, beside=(watch.run,))
+
+
+async def _open_postgres(
+    settings: GatewaySettings,
+    dsn: Secret,
+    health: Health,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+) -> Opened:
     pool = await Pool.open(
-        settings.dsn.reveal(),
+        dsn.reveal(),
         size=settings.pool_size,
         wait_seconds=settings.pool_wait_seconds,
         statement_timeout_seconds=settings.statement_timeout_seconds,
@@ -201,7 +243,8 @@ async def _open_store(
     store = PostgresStore(pool, schema=settings.schema)
     metrics.watch_pool(pool)
     metrics.watch_replays(lambda: store.replays)
-    return store
+    watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
+    return Opened(store=store, beside=(watch.run, lambda: sweep_forever(store.sweep_keys)))
 
 
 def _limits(settings: GatewaySettings) -> Limits:

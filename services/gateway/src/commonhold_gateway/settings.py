@@ -9,23 +9,28 @@ from commonhold.contract.errors import CommonholdError
 from commonhold.ops.flags import listen_of, listening_parser, schema_of
 from commonhold.ops.service_settings import (
     BodyTimeoutSeconds,
+    ClientToken,
     DrainSeconds,
-    Dsn,
     Grants,
     InFlightBytes,
     InFlightLimit,
     LogFormat,
     LogLevel,
+    OptionalDsn,
     PoolSize,
     PoolWaitSeconds,
     PreviousTokens,
     Revision,
     Schema,
     StatementTimeoutSeconds,
+    StateService,
+    StateUrl,
     Tokens,
+    place_of_store,
 )
 from commonhold.ops.settings import (
     Address,
+    Secret,
     Setting,
     address,
     any_text,
@@ -53,8 +58,10 @@ def default_mounts(text: str) -> MountTable:
 
 
 class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Dsn
     tokens: Tokens
+    dsn: OptionalDsn = None
+    state_url: StateUrl = None
+    client_token: ClientToken = None
     previous_tokens: PreviousTokens = ()
     grants: Grants = None
     schema: Schema = "commonhold"
@@ -134,6 +141,13 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: LogLevel = "info"
     log_format: LogFormat = None
 
+    @property
+    def place(self) -> Secret | StateService:
+        """The database, or the state service that stands in for it."""
+        return place_of_store(
+            dsn=self.dsn, state_url=self.state_url, client_token=self.client_token
+        )
+
 
 def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> GatewaySettings:
     """Flags win over the environment. Raises ConfigurationError for anything bad."""
@@ -144,6 +158,7 @@ def load_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Gatew
     )
     flags = parser.parse_args(arguments)
     settings = read_settings(GatewaySettings, environ)
+    _ = settings.place
     return msgspec.structs.replace(
         settings,
         listen=listen_of(flags, settings.listen),

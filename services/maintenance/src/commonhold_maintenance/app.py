@@ -9,10 +9,18 @@ from importlib.metadata import version
 import msgspec
 import structlog
 
+from commonhold.adapters.in_memory.claims import InMemoryClaims
 from commonhold.adapters.openai import ModelSettings, open_provider
 from commonhold.adapters.postgres import Pool, PostgresCache, PostgresStore
 from commonhold.adapters.postgres.gardens import PostgresGardenLedger
 from commonhold.adapters.postgres.upkeep import SchemaWatch, sweep_forever
+from commonhold.adapters.remote import (
+    RemoteStore,
+    ServiceWatch,
+    UnexpectedAnswerError,
+    open_remote_store,
+    open_when_there,
+)
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.errors import ConfigurationError, StoreUnavailableError
 from commonhold.contract.gardens import GardenLedger
@@ -21,11 +29,13 @@ from commonhold.migrations import explain, is_compatible
 from commonhold.ops.health import Health
 from commonhold.ops.lifecycle import StopSignal, close_later
 from commonhold.ops.listener import build_ops_app, listen_ops
-from commonhold.ops.metrics import Metrics
-from commonhold.ops.settings import read_settings
+from commonhold.ops.metrics import Metrics, UpkeepMetrics
+from commonhold.ops.service_settings import StateService
+from commonhold.ops.settings import Secret, read_settings
 from commonhold.usecases.upkeep.passes import ModelStage
 from commonhold.usecases.upkeep.reports import REFUSED, SKIP_LABELS
 from commonhold.usecases.upkeep.semantic import SemanticStage
+from commonhold_maintenance.alone import LoneWorker, NoFence, OwnLedger
 from commonhold_maintenance.fenced_stores import WorkedStore
 from commonhold_maintenance.gardens import GardensFile, only_planned, read_gardens
 from commonhold_maintenance.passes import Limits, PassRunner
@@ -89,10 +99,21 @@ async def serve(settings: MaintenanceSettings, gardening: Gardening) -> None:
     """Run the worker until it is told to stop."""
     stop = StopSignal()
     stop.install()
+    place = settings.place
+    if isinstance(place, StateService):
+        await _serve_alone(place, settings, gardening, stop)
+    else:
+        await _serve_with_others(place, settings, gardening, stop)
+
+
+async def _serve_with_others(
+    dsn: Secret, settings: MaintenanceSettings, gardening: Gardening, stop: StopSignal
+) -> None:
+    """One of as many workers as there are on the database."""
     health = Health()
     metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
-        pool, store = await _open_store(settings, metrics, stack)
+        pool, store = await _open_store(dsn, settings, metrics, stack)
         tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
         limits = _limits(settings)
         worker = Worker(
@@ -124,23 +145,50 @@ async def serve(settings: MaintenanceSettings, gardening: Gardening) -> None:
                 task.cancel()
 
 
+async def _serve_alone(
+    place: StateService, settings: MaintenanceSettings, gardening: Gardening, stop: StopSignal
+) -> None:
+    """The one worker over a state service."""
+    _require_no_ages(gardening.file)
+    health = Health()
+    metrics = new_metrics(revision=settings.revision)
+    async with AsyncExitStack() as stack:
+        ops = await _listen_ops(settings, health, metrics, stack)
+        store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
+        if store is None:
+            return
+        close_later(stack, "state_service", store.close)
+        watch = ServiceWatch(store, health=health)
+        metrics.watch_service(lambda: watch.is_up)
+        tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
+        ledger = OwnLedger()
+        upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
+        worker = LoneWorker(
+            tasks,
+            once=_once_alone(store, settings, ledger, upkeep, stop),
+            ledger=ledger,
+            health=health,
+            metrics=upkeep,
+            clock=SYSTEM_CLOCK,
+        )
+        logger.info("listening", ops_address=str(ops), gardens=[task.name for task in tasks])
+        async with asyncio.TaskGroup() as running:
+            watching = running.create_task(watch.run())
+            working = running.create_task(
+                worker.run(stop.requested, poll_seconds=settings.poll_seconds)
+            )
+            await _drain(working, health=health, stop=stop, drain_seconds=settings.drain_seconds)
+            watching.cancel()
+
+
 async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:
     """Every pass once, now and in order; 1 when one of them failed or was not whole."""
     stop = StopSignal()
     stop.install()
     metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
-        pool, store = await _open_store(settings, metrics, stack)
         try:
-            await _require_schema(store, settings)
-            once = Once(
-                runner=PassRunner(store, limits=_limits(settings), stop=stop.requested),
-                ledger=_ledger(pool, store, settings),
-                metrics=metrics.upkeep(actions=ACTIONS, skips=SKIPS),
-                clock=SYSTEM_CLOCK,
-                lease_seconds=settings.lease_seconds,
-                holder=_holder(),
-            )
+            store, once = await _open_once(settings, gardening, metrics, stack, stop)
             whole = True
             for task in assemble(store, gardening.file, model=_open_model(gardening, stack)):
                 if stop.requested.is_set():
@@ -149,7 +197,71 @@ async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:
         except StoreUnavailableError as error:
             logger.error("store_unavailable", reason=error.reason)  # noqa: TRY400 - said in a line
             return 1
+        except UnexpectedAnswerError as error:
+            raise ConfigurationError(error.message) from error
     return 0 if whole else 1
+
+
+async def _open_once(
+    settings: MaintenanceSettings,
+    gardening: Gardening,
+    metrics: Metrics,
+    stack: AsyncExitStack,
+    stop: StopSignal,
+) -> tuple[WorkedStore, Once]:
+    place = settings.place
+    upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
+    if isinstance(place, StateService):
+        _require_no_ages(gardening.file)
+        remote = await open_remote_store(place.url, place.token)
+        close_later(stack, "state_service", remote.close)
+        return remote, _once_alone(remote, settings, OwnLedger(), upkeep, stop)
+    pool, store = await _open_store(place, settings, metrics, stack)
+    await _require_schema(store, settings)
+    once = Once(
+        runner=PassRunner(store, limits=_limits(settings), stop=stop.requested),
+        ledger=_ledger(pool, store, settings),
+        metrics=upkeep,
+        clock=SYSTEM_CLOCK,
+        lease_seconds=settings.lease_seconds,
+        holder=_holder(),
+    )
+    return store, once
+
+
+def _once_alone(
+    store: RemoteStore,
+    settings: MaintenanceSettings,
+    ledger: OwnLedger,
+    upkeep: UpkeepMetrics,
+    stop: StopSignal,
+) -> Once:
+    logger.warning(
+        "weaker_fence",
+        reason="over a state service each act reads again first, and no claim stands under it:"
+        " run one worker alone",
+    )
+    claims = InMemoryClaims(SYSTEM_CLOCK)
+    runner = PassRunner(NoFence(store, claims), limits=_limits(settings), stop=stop.requested)
+    return Once(
+        runner=runner,
+        ledger=ledger,
+        metrics=upkeep,
+        clock=SYSTEM_CLOCK,
+        lease_seconds=settings.lease_seconds,
+        holder=_holder(),
+    )
+
+
+def _require_no_ages(file: GardensFile) -> None:
+    """ConfigurationError for a rule of retention that asks for documents by age."""
+    rules = () if file.retention is None else file.retention.rules
+    for rule in rules:
+        if rule.about == "scope":
+            raise ConfigurationError(
+                f"COMMONHOLD_GARDENS: retention of scopes that start with {rule.prefix!r} asks for"
+                " documents by age, which no state service tells: use NEOSIAN_POSTGRES_DSN"
+            )
 
 
 async def _drain(
@@ -174,10 +286,10 @@ async def _drain(
 
 
 async def _open_store(
-    settings: MaintenanceSettings, metrics: Metrics, stack: AsyncExitStack
+    dsn: Secret, settings: MaintenanceSettings, metrics: Metrics, stack: AsyncExitStack
 ) -> tuple[Pool, PostgresStore]:
     pool = await Pool.open(
-        settings.dsn.reveal(),
+        dsn.reveal(),
         size=settings.pool_size,
         wait_seconds=settings.pool_wait_seconds,
         statement_timeout_seconds=settings.statement_timeout_seconds,

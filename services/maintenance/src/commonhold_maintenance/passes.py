@@ -14,7 +14,7 @@ import structlog
 
 from commonhold.contract.claims import Claim, Claims
 from commonhold.contract.errors import ClaimLostError, CommonholdError, StoreUnavailableError
-from commonhold_maintenance.fenced_stores import FencedActs, WorkedStore
+from commonhold_maintenance.fenced_stores import Acts, Fences, acts_over
 from commonhold_maintenance.tasks import Outcome, Task
 
 # A lease outlives two renewals that fail.
@@ -67,7 +67,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class PassRunner:
     """Runs turns over one store, each under a claim that the caller has acquired."""
 
-    def __init__(self, store: WorkedStore, *, limits: Limits, stop: asyncio.Event) -> None:
+    def __init__(self, store: Fences, *, limits: Limits, stop: asyncio.Event) -> None:
         self._store = store
         self._limits = limits
         self._stop = stop
@@ -78,7 +78,7 @@ class PassRunner:
 
     async def run(self, task: Task, claim: Claim, *, sign: Sign) -> Turn:
         """The turn's own end, or the first of: claim lost, stop asked for, time over."""
-        acts = FencedActs(self._store.guarded(fence=claim))
+        acts = acts_over(self._store.guarded(fence=claim))
         work = asyncio.create_task(task.run(acts))
         keeper = asyncio.create_task(self._keep(claim, sign))
         stopping = asyncio.create_task(self._stop.wait())
@@ -100,7 +100,7 @@ class PassRunner:
         finally:
             await _end(work, keeper, stopping)
 
-    async def _settle(self, acts: FencedActs) -> None:
+    async def _settle(self, acts: Acts) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(acts.settle(), self._limits.drain_seconds)
 

@@ -8,18 +8,23 @@ import msgspec
 
 from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.service_settings import (
+    ClientToken,
     DrainSeconds,
-    Dsn,
     LogFormat,
     LogLevel,
+    OptionalDsn,
     PoolSize,
     PoolWaitSeconds,
     Revision,
     Schema,
     StatementTimeoutSeconds,
+    StateService,
+    StateUrl,
+    place_of_store,
 )
 from commonhold.ops.settings import (
     Address,
+    Secret,
     Setting,
     address,
     any_text,
@@ -30,10 +35,12 @@ from commonhold.ops.settings import (
 
 
 class MaintenanceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Dsn
     gardens: Annotated[
         str, Setting("COMMONHOLD_GARDENS", any_text, "TOML file with the gardens and retention")
     ]
+    dsn: OptionalDsn = None
+    state_url: StateUrl = None
+    client_token: ClientToken = None
     schema: Schema = "commonhold"
     ops_listen: Annotated[
         Address,
@@ -73,6 +80,13 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: LogLevel = "info"
     log_format: LogFormat = None
 
+    @property
+    def place(self) -> Secret | StateService:
+        """The database, or the state service that stands in for it."""
+        return place_of_store(
+            dsn=self.dsn, state_url=self.state_url, client_token=self.client_token
+        )
+
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What the command line says: every pass once instead of by schedule, plans only."""
@@ -87,6 +101,7 @@ def load_settings(
     """Flags win over the environment. Raises ConfigurationError for anything bad."""
     flags = _parser().parse_args(arguments)
     settings = read_settings(MaintenanceSettings, environ)
+    _ = settings.place
     if flags.schema is not None:
         settings = msgspec.structs.replace(settings, schema=_schema_flag(flags.schema))
     return Options(once=flags.mode == "once", dry_run=flags.dry_run), settings

@@ -8,13 +8,14 @@ import msgspec
 
 from commonhold.contract.clock import Clock
 from commonhold.contract.errors import StoreUnavailableError
+from commonhold.contract.expirations import VersionEraser
 from commonhold.usecases.upkeep.expirations import expire_documents
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.passes import ModelStage, maintain
 from commonhold.usecases.upkeep.prunes import PruneReport, prune
 from commonhold.usecases.upkeep.reports import SKIP_LABELS, PassReport
 from commonhold.usecases.upkeep.result_json import pass_object, prune_object
-from commonhold_maintenance.fenced_stores import FencedActs, WorkedStore
+from commonhold_maintenance.fenced_stores import Acts, WorkedStore
 from commonhold_maintenance.gardens import RETENTION, ErasureRule, Retention, ScheduledGarden
 from commonhold_maintenance.schedules import Schedule
 
@@ -48,7 +49,7 @@ class Task(Protocol):
     @property
     def claims(self) -> tuple[str, ...]: ...
 
-    async def run(self, acts: FencedActs) -> Outcome: ...
+    async def run(self, acts: Acts) -> Outcome: ...
 
 
 class GardenTask:
@@ -70,7 +71,7 @@ class GardenTask:
         self._semantic = semantic if scheduled.asks_model else None
         self._clock = clock
 
-    async def run(self, acts: FencedActs) -> Outcome:
+    async def run(self, acts: Acts) -> Outcome:
         report = await maintain(
             self._store, self._garden, clock=self._clock, semantic=self._semantic, acts=acts
         )
@@ -92,11 +93,11 @@ class RetentionTask:
         self._store = store
         self._clock = clock
 
-    async def run(self, acts: FencedActs) -> Outcome:
+    async def run(self, acts: Acts) -> Outcome:
         reports = [await self._follow(rule, acts) for rule in self._retention.rules]
         return _outcome_of_prunes(reports, dry_run=self._retention.dry_run)
 
-    async def _follow(self, rule: ErasureRule, acts: FencedActs) -> PruneReport:
+    async def _follow(self, rule: ErasureRule, acts: Acts) -> PruneReport:
         actor = f"gardener:{RETENTION}"
         if rule.about == "scope":
             return await expire_documents(
@@ -107,7 +108,7 @@ class RetentionTask:
                 holds=self._holds,
                 actor=actor,
                 dry_run=self._retention.dry_run,
-                acts=acts,
+                acts=acts if isinstance(acts, VersionEraser) else None,
             )
         return await prune(
             self._store,

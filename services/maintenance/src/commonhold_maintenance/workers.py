@@ -137,7 +137,7 @@ class Worker:
         else:
             stopped = turn.end is End.STOPPED
             await self._queue.hand_back(
-                job, delay_seconds=0.0 if stopped else _patience(job.attempts)
+                job, delay_seconds=0.0 if stopped else patience(job.attempts)
             )
 
     async def _require_claim(self, turn: Turn, claim: Claim) -> Turn:
@@ -187,5 +187,5 @@ def report_turn(task: Task, turn: Turn, *, seconds: float, metrics: UpkeepMetric
     )
 
 
-def _patience(attempts: int) -> float:
+def patience(attempts: int) -> float:
     return float(min(RETRY_SECONDS * 2 ** min(attempts, _MOST_DOUBLINGS), MOST_RETRY_SECONDS))

@@ -29,7 +29,12 @@ DEFAULT_MOUNTS = "scope=user:me,path=user;scope=project:local,path=project"
 """What the gateway shows when the environment says nothing of mounts."""
 
 # These would point the services at another database, or at tokens that the printed lines lack.
-MADE_HERE = ("NEOSIAN_POSTGRES_DSN", "NEOSIAN_SERVE_TOKEN", "COMMONHOLD_MIGRATE_DSN")
+MADE_HERE = (
+    "NEOSIAN_POSTGRES_DSN",
+    "NEOSIAN_SERVE_TOKEN",
+    "COMMONHOLD_MIGRATE_DSN",
+    "COMMONHOLD_STATE_URL",
+)
 
 _STATE_LISTEN = "COMMONHOLD_STATE_LISTEN"
 _STATE_OPS_LISTEN = "COMMONHOLD_STATE_OPS_LISTEN"

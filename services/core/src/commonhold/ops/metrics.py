@@ -99,6 +99,7 @@ class Metrics:
         build.labels(version, revision).set(1)
         self._conflicts = dict.fromkeys(CONFLICT_REASONS, 0)
         self.pool_wait = Durations()
+        self._has_pool = True
         self._collect(self._collect_shared)
 
     def count_conflict(self, reason: str) -> None:
@@ -107,6 +108,20 @@ class Metrics:
     def watch_pool(self, pool: PoolGauges) -> None:
         """Read the pool's own attributes whenever the metrics are scraped."""
         self._collect(lambda: _pool_families(pool))
+
+    def watch_service(self, is_up: Callable[[], bool]) -> None:
+        """Tell of a state service in place of a database, of which nothing is told then."""
+        self.registry.unregister(self.schema_version)
+        self._has_pool = False
+        self._collect(
+            lambda: [
+                GaugeMetricFamily(
+                    "commonhold_state_up",
+                    "1 when the last look at the state service succeeded.",
+                    value=float(is_up()),
+                )
+            ]
+        )
 
     def watch_replays(self, count: Callable[[], int]) -> None:
         """Read the store's own count whenever the metrics are scraped."""
@@ -171,6 +186,8 @@ class Metrics:
         for reason, count in self._conflicts.items():
             conflicts.add_metric([reason], count)
         yield conflicts
+        if not self._has_pool:
+            return
         waits = HistogramMetricFamily(
             "commonhold_pool_wait_seconds", "Time spent waiting for a connection of the pool."
         )

@@ -2,14 +2,19 @@
 
 from typing import Annotated, TypeAlias
 
+import msgspec
+
+from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.logging import LEVELS
 from commonhold.ops.settings import (
+    FILE_SUFFIX,
     Secret,
     Setting,
     database,
     one_of,
     schema_name,
     seconds,
+    service_url,
     source_revision,
     whole_number,
 )
@@ -23,6 +28,16 @@ def _no_grants(_text: str) -> None:
 
 
 Dsn: TypeAlias = Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", database, "the database")]
+OptionalDsn: TypeAlias = Annotated[
+    Secret | None, Setting("NEOSIAN_POSTGRES_DSN", database, "the database")
+]
+StateUrl: TypeAlias = Annotated[
+    str | None,
+    Setting("COMMONHOLD_STATE_URL", service_url, "a state service, in place of the database"),
+]
+ClientToken: TypeAlias = Annotated[
+    Secret | None, Setting("NEOSIAN_CLIENT_TOKEN", Secret, "token for that state service")
+]
 Tokens: TypeAlias = Annotated[
     tuple[TokenEntry, ...],
     Setting("NEOSIAN_SERVE_TOKEN", parse_token_table, "token or token table"),
@@ -103,3 +118,33 @@ LogFormat: TypeAlias = Annotated[
         "form of the log; by default console on a terminal, else json",
     ),
 ]
+
+
+class StateService(msgspec.Struct, frozen=True):
+    """Where a state service is, and the token for it."""
+
+    url: str
+    token: Secret
+
+
+def place_of_store(
+    *, dsn: Secret | None, state_url: str | None, client_token: Secret | None
+) -> Secret | StateService:
+    """The one place where the store is; ConfigurationError for none, and for both."""
+    if dsn is not None and state_url is not None:
+        raise ConfigurationError(
+            "NEOSIAN_POSTGRES_DSN and COMMONHOLD_STATE_URL are both set: name one place"
+        )
+    if dsn is not None:
+        return dsn
+    if state_url is None:
+        raise ConfigurationError(
+            f"NEOSIAN_POSTGRES_DSN must be set (or NEOSIAN_POSTGRES_DSN{FILE_SUFFIX}),"
+            " or COMMONHOLD_STATE_URL"
+        )
+    if client_token is None:
+        raise ConfigurationError(
+            "COMMONHOLD_STATE_URL needs NEOSIAN_CLIENT_TOKEN"
+            f" (or NEOSIAN_CLIENT_TOKEN{FILE_SUFFIX})"
+        )
+    return StateService(state_url, client_token)
