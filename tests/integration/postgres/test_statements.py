@@ -80,6 +80,8 @@ HOT = [
     ("lock_versions", "'user:1', '{notes/7,notes/8}'", "documents_pkey"),
     ("list_documents", "'user:1', 'notes/17', '', '\U0010ffff', 20", "documents_live"),
     ("digest_documents", "'user:1', 'notes/17', '', '\U0010ffff', 20, ' '", "documents_live"),
+    ("list_aged_documents", "'user:1', 'notes/17', 'infinity', 20", "documents_pkey"),
+    ("list_aged_documents", "'user:1', 'notes/17', 'infinity', 20", "document_versions_pkey"),
     ("list_versions", "'user:1', 'notes/7', 100, 20, 1000000", "document_versions_pkey"),
     ("select_version", "'user:1', 'notes/7', 3", "document_versions_pkey"),
     ("list_history", "'user:1', null, 20, 1000000", "document_versions_by_time"),

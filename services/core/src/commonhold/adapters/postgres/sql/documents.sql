@@ -269,16 +269,18 @@ ORDER BY path
 LIMIT $5;
 
 -- name: list_aged_documents
--- An erasure leaves updated_at as it is, and of a deleted path no mark on the head.
+-- An erasure leaves updated_at as it is, and of a deleted path no mark on the head. A limited
+-- subquery is looked up for each row; an EXISTS would be made of the whole scope for each page.
 SELECT d.path, d.version, d.updated_at
 FROM commonhold.documents AS d
 WHERE
     d.scope = $1 AND d.path > $2 AND d.updated_at < $3
     AND (
         (d.is_live AND NOT d.redacted)
-        OR EXISTS (
-            SELECT 1 FROM commonhold.document_versions AS v
+        OR (
+            SELECT true FROM commonhold.document_versions AS v
             WHERE v.scope = $1 AND v.path = d.path AND NOT v.redacted
+            LIMIT 1
         )
     )
 ORDER BY d.path
