@@ -4,8 +4,9 @@ import copy
 import json
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import kubernetes_validate
 import pytest
@@ -30,6 +31,7 @@ from tests.support.repository import ROOT, read_toml
 VALUES = [*CI_VALUES, *EXAMPLE_VALUES]
 CUSTOM = {"HTTPRoute", "ServiceMonitor", "PodMonitor", "PrometheusRule"}
 KUBERNETES = "1.35"
+LABELS = ("commonLabels", "state.podLabels", "metrics.labels", "metrics.dashboards.labels")
 CRDS = [f"{MONITORING}/{kind}" for kind in ("ServiceMonitor", "PodMonitor", "PrometheusRule")]
 
 
@@ -93,6 +95,36 @@ def test_names_fit_and_begin_with_the_release(release: str) -> None:
     assert [name for name in names if len(name) > 63 or not name.startswith(release[:30])] == []
 
 
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_no_map_says_a_key_twice(values: Path) -> None:
+    # A server refuses it, and what merely reads it takes the last.
+    part_of, note = r"app\.kubernetes\.io/part-of", r"kubectl\.kubernetes\.io/default-container"
+    overrides = [f"{place}.{part_of}=suite" for place in LABELS]
+    overrides += [f"state.podAnnotations.{note}=other", "metrics.dashboards.enabled=true"]
+    arguments = [f"--api-versions={kind}" for kind in CRDS]
+    text = render_text(values, overrides, arguments=arguments)
+    found = [_repeated(document) for document in yaml.compose_all(text, Loader=yaml.CSafeLoader)]
+    assert [key for keys in found for key in keys] == []
+    assert "app.kubernetes.io/part-of: commonhold" not in text
+
+
+def test_a_key_that_is_said_twice_is_seen() -> None:
+    assert [*_repeated(yaml.compose("a: {b: 1, c: [{d: 1, d: 2}]}", Loader=yaml.CSafeLoader))] == [
+        "d"
+    ]
+
+
+def _repeated(node: Any) -> Iterator[str]:
+    if isinstance(node, yaml.MappingNode):
+        keys = [key.value for key, _value in node.value]
+        yield from sorted({key for key in keys if keys.count(key) > 1})
+        for _key, value in node.value:
+            yield from _repeated(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            yield from _repeated(each)
+
+
 def test_no_secret_is_made() -> None:
     for values in VALUES:
         assert render(values, arguments=("--api-versions", CRDS[0])).kind("Secret") == {}
@@ -107,13 +139,11 @@ def test_the_selectors_are_those_of_every_release(values: Path) -> None:
     assert _selectors(render(values).objects) == golden[values.stem.removesuffix("-values")]
 
 
-@pytest.mark.parametrize(
-    "overrides", [(), ("image.tag=next", "state.replicas=5", "logLevel=debug")]
-)
-def test_no_value_that_an_upgrade_may_change_reaches_a_selector(overrides: tuple[str, ...]) -> None:
+def test_no_value_that_an_upgrade_may_change_reaches_a_selector() -> None:
     golden = json.loads((Path(__file__).parent / "selectors.json").read_text())
-    added = ("commonLabels.team=x", "state.podLabels.tier=x")
-    assert _selectors(render(DEFAULT, *added, *overrides).objects) == golden["default"]
+    labels = ("commonLabels.team=x", "state.podLabels.tier=x")
+    changed = render(DEFAULT, *labels, "image.tag=next", "state.replicas=3", "logLevel=debug")
+    assert _selectors(changed.objects) == golden["default"]
 
 
 def _selectors(objects: Sequence[Manifest]) -> dict[str, dict[str, str]]:

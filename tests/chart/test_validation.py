@@ -41,6 +41,14 @@ SCHEMA = json.loads((CHART / "values.schema.json").read_text())
         ("replicaCount=3", "replicaCount is no value of this chart: use state.replicas"),
         ("postgresql.enabled=true", "use postgres.existingSecret"),
         ("imagePullSecrets[0].name=x", "use image.pullSecrets"),
+        (
+            r"commonLabels.app\.kubernetes\.io/component=x",
+            "commonLabels: app.kubernetes.io/component is one of the selectors' labels",
+        ),
+        (
+            r"gateway.podLabels.app\.kubernetes\.io/name=x",
+            "gateway.podLabels: app.kubernetes.io/name is one of the selectors' labels",
+        ),
     ],
 )
 def test_a_bad_value_is_refused_by_what_is_wrong_with_it(override: str, said: str) -> None:

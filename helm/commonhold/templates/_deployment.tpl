@@ -8,6 +8,8 @@ it restarts the pods.
 {{- $service := index $root.Values .component -}}
 {{- $image := include "commonhold.image" (dict "root" $root "service" $service) -}}
 {{- $all := merge (dict "service" $service "image" $image "settings" $root.Values.postgres) . -}}
+{{- $annotations := dict "kubectl.kubernetes.io/default-container" .component -}}
+{{- with .config }}{{ $_ := set $annotations "checksum/config" (sha256sum .) }}{{ end -}}
 {{- $scaled := and (hasKey $service "autoscaling") (dig "autoscaling" "enabled" false $service) -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -27,22 +29,8 @@ spec:
     rollingUpdate: {{- toYaml $service.rollout | nindent 6 }}
   template:
     metadata:
-      labels:
-        {{- include "commonhold.selectorLabels" . | nindent 8 }}
-        {{- with $root.Values.commonLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-        {{- with $service.podLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      annotations:
-        kubectl.kubernetes.io/default-container: {{ .component }}
-        {{- with .config }}
-        checksum/config: {{ sha256sum . }}
-        {{- end }}
-        {{- with $service.podAnnotations }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      labels: {{- include "commonhold.podLabels" (dict "root" $root "component" .component "more" $service.podLabels) | nindent 8 }}
+      annotations: {{- merge dict $service.podAnnotations $annotations | toYaml | nindent 8 }}
     spec:
       {{- include "commonhold.podBasics" $root | nindent 6 }}
       terminationGracePeriodSeconds: {{ include "commonhold.gracePeriod" $service }}

@@ -21,13 +21,24 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
+{{- /*
+Labels of an object, each once: "more" wins over `commonLabels`, and that over the chart's own. None
+of them may be a label of the selectors (_validate.tpl).
+*/ -}}
 {{- define "commonhold.labels" -}}
+{{- $own := dict
+      "app.kubernetes.io/part-of" "commonhold"
+      "app.kubernetes.io/managed-by" .root.Release.Service
+      "app.kubernetes.io/version" .root.Chart.AppVersion
+      "helm.sh/chart" (printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_")) -}}
 {{ include "commonhold.selectorLabels" . }}
-app.kubernetes.io/part-of: commonhold
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") }}
-{{- with .root.Values.commonLabels }}
+{{ merge dict (default dict .more) .root.Values.commonLabels $own | toYaml }}
+{{- end -}}
+
+{{- /* Labels of a pod: no version, so that another release of the chart alone restarts nothing. */ -}}
+{{- define "commonhold.podLabels" -}}
+{{ include "commonhold.selectorLabels" . }}
+{{- with merge dict (default dict .more) .root.Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}

@@ -46,6 +46,13 @@ postgresql: postgres.existingSecret
 {{- range $name := compact $services -}}
 {{- $faults = concat $faults (include "commonhold.validate.service" (dict "root" $ "name" $name) | fromYamlArray) -}}
 {{- end -}}
+{{- $labels := dict "commonLabels" $v.commonLabels "metrics.labels" $v.metrics.labels "metrics.dashboards.labels" $v.metrics.dashboards.labels -}}
+{{- range $name := compact $services }}{{ $_ := set $labels (printf "%s.podLabels" $name) (index $v $name).podLabels }}{{ end -}}
+{{- range $value, $given := $labels -}}
+{{- range $key := keys (include "commonhold.selectorLabels" (dict "root" $ "component" "x") | fromYaml) | sortAlpha -}}
+{{- if hasKey (default dict $given) $key }}{{ $faults = append $faults (printf "%s: %s is one of the selectors' labels and cannot be set" $value $key) }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- with include "commonhold.budget.fault" . }}{{ $faults = append $faults . }}{{ end -}}
 {{- if $faults -}}
 {{- fail (printf "\n\n  - %s\n" (join "\n  - " $faults)) -}}
