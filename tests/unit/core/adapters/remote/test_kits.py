@@ -1,38 +1,69 @@
-"""RemoteStore passes the kits when it sends no keys, so that a call is one reading of a clock."""
+"""RemoteStore passes the kits over a service on a directory of files, which keeps no keys.
+
+Nothing is sent twice here, so that a call is one reading of a clock.
+"""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
-from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.adapters.file import FileStore
 from commonhold.adapters.remote import RemoteStore
 from commonhold.conformance import (
     ControlledClock,
     ConversationStoreContract,
     ErasureContract,
+    FrozenClock,
     MemoryStoreContract,
+    PageableContract,
+    PortableContract,
+    SearchContract,
+    SearchWithinContract,
 )
-from tests.support.planting import PlantsInMemory
-from tests.support.remote_stores import UNREPEATED, RemoteSubject, served
+from tests.support.planting_files import PlantsInFiles
+from tests.support.remote_stores import RemoteSubject, served
+from tests.support.roots import temporary_root
 
 
-class OverMemory(RemoteSubject):
-    plants = PlantsInMemory()
-
+class OverFiles(RemoteSubject):
     @pytest.fixture
     async def store(self, clock: ControlledClock) -> AsyncIterator[RemoteStore]:
-        self.backing = InMemoryStore(clock=clock)
-        async with served(self.backing, options=UNREPEATED) as store:
-            yield store
+        with temporary_root() as root:
+            async with FileStore(root, clock=clock) as backing, served(backing) as store:
+                self.backing, self.plants = backing, PlantsInFiles()
+                self.plants.root = root
+                yield store
 
 
-class TestMemory(OverMemory, MemoryStoreContract):
+class FrozenTime:
+    @pytest.fixture
+    def clock(self) -> ControlledClock:
+        return FrozenClock()
+
+
+class TestMemory(OverFiles, MemoryStoreContract):
     pass
 
 
-class TestConversations(OverMemory, ConversationStoreContract):
+class TestConversations(OverFiles, ConversationStoreContract):
     pass
 
 
-class TestErasure(OverMemory, ErasureContract):
+class TestSearchWithinOnEqualStamps(FrozenTime, OverFiles, SearchWithinContract):
+    pass
+
+
+class TestSearchOnEqualStamps(FrozenTime, OverFiles, SearchContract):
+    pass
+
+
+class TestErasure(OverFiles, ErasureContract):
+    pass
+
+
+class TestPageable(OverFiles, PageableContract):
+    pass
+
+
+class TestPortable(OverFiles, PortableContract):
     pass
