@@ -21,7 +21,12 @@ HOMES = {
     ),
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
     "croniter": ("commonhold_maintenance.schedules",),
-    "cyclopts": ("commonhold.cli.conformance", "commonhold.cli.shell", "commonhold.cli.upkeep"),
+    "cyclopts": (
+        "commonhold.cli.conformance",
+        "commonhold.cli.shell",
+        "commonhold.cli.upkeep",
+        "commonhold.cli.whole_numbers",
+    ),
     "jwt": ("commonhold_gateway.oauth.keys", "commonhold_gateway.oauth.tokens"),
     "mcp": ("commonhold_gateway.surface",),
     "msgspec": ("commonhold", "commonhold_gateway", "commonhold_maintenance", "commonhold_state"),

@@ -27,6 +27,11 @@ WRONG = [
         "--min-age-days must not be negative",
     ),
     ([*MAINTAIN, "--scope", "a:b", "--min-age-days", "x"], "--min-age-days"),
+    *(
+        ([*line, text], f"{line[-1]}: takes a whole number, got '{text}'")
+        for line in ([*MAINTAIN, "--scope", "a:b", "--min-age-days"], ["redact", "c", "--through"])
+        for text in ("0.4", "1.0", "1e3", "0x10", "1_0", "１")
+    ),
     ([*MAINTAIN, "--scope", "a:b", "--actor", "me"], "[memory_actor_invalid] Invalid actor 'me'"),
     ([*MAINTAIN, "--scope", "a:b", "--schema", "No"], "schema name 'No'"),
     ([*MAINTAIN, "--scope", "a:b", "--nonsense"], "--nonsense"),

@@ -19,6 +19,7 @@ from commonhold.cli.errors import UsageError
 from commonhold.cli.memory_mounts import choose_mounts
 from commonhold.cli.outcomes import answer
 from commonhold.cli.stores import StoreSettings, open_store, read_store_settings
+from commonhold.cli.whole_numbers import WholeNumber
 from commonhold.contract.clock import SystemClock
 from commonhold.contract.errors import ActorInvalidError, ConversationIdInvalidError
 from commonhold.contract.ids import check_actor, check_conversation_id
@@ -72,7 +73,7 @@ def maintain_mounts(
         str | None, Parameter(help="ask this model too; COMMONHOLD_MODEL_URL is its server")
     ] = None,
     min_age_days: Annotated[
-        int, Parameter(help="leave alone what changed in so many days")
+        WholeNumber, Parameter(help="leave alone what changed in so many days")
     ] = DEFAULT_MIN_AGE_DAYS,
     dry_run: DryRun = False,
     actor: Actor = DEFAULT_ACTOR,
@@ -106,7 +107,7 @@ def redact_turns(
     everything: Annotated[
         bool, Parameter(name="--all", negative="", help="all turns, and session documents")
     ] = False,
-    through: Annotated[int | None, Parameter(help="turns 1 to N")] = None,
+    through: Annotated[WholeNumber | None, Parameter(help="turns 1 to N")] = None,
     turns: Annotated[str | None, Parameter(help="turns N,N,...")] = None,
     actor: Actor = DEFAULT_ACTOR,
     schema: Schema = None,
