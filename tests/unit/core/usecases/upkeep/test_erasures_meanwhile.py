@@ -17,8 +17,8 @@ from commonhold.usecases.upkeep.passes import maintain
 from commonhold.usecases.upkeep.reports import PassReport
 from commonhold.usecases.upkeep.semantic import SemanticStage
 from tests.support.plain_store import PlainStore
-from tests.support.upkeep.gardens import NOW, PROJECT, USER, GardenCases, garden
-from tests.support.upkeep.models import ActingModel, create, rename, replace
+from tests.support.upkeep.gardens import NOW, OLD, PROJECT, USER, GardenCases, garden
+from tests.support.upkeep.models import ActingModel, create, idle, rename, replace
 from tests.support.upkeep.moments import Moments
 
 SECRET = "the colour of the door is teal"
@@ -136,6 +136,56 @@ class TestErasures(GardenCases):
                 await scene.run(act, after=moment)
             assert not await holds_secret(scene.store), (moment, scene.calls)
             assert SECRET not in repr(logs)
+
+    @pytest.mark.parametrize("act", [erase, delete_and_erase])
+    @pytest.mark.parametrize(
+        "change",
+        [
+            replace("/user/door", "teal", "teal!"),
+            create("/user/door", f"{SECRET}!"),
+            create("/user/copy", f"{SECRET}!"),
+        ],
+    )
+    async def test_a_change_brings_no_erased_text_back(
+        self, clock: ControlledClock, act: Act, change: dict[str, Any]
+    ) -> None:
+        quiet = Scene(clock, change)
+        report = await quiet.run(act, after=NEVER)
+        assert [write.path for write in report.writes] == [change["path"]]
+        act_of = "create_if_absent" if change["path"] == "/user/copy" else "write"
+        written = quiet.calls.index(act_of) + 1
+        for moment in range(quiet.calls_before_model, written):
+            clock.set(OLD)
+            scene = Scene(clock, change)
+            report = await scene.run(act, after=moment)
+            assert not await holds_secret(scene.store), (moment, scene.calls)
+            assert "/user/door" not in {write.path for write in report.writes}
+
+    async def test_what_is_erased_before_the_last_look_keeps_its_name(
+        self, clock: ControlledClock
+    ) -> None:
+        move = rename("/user/door", "/user/gate")
+        quiet = Scene(clock, move)
+        await quiet.run(erase, after=NEVER)
+        for moment in range(quiet.calls_before_model, quiet.calls.index("rename_if")):
+            scene = Scene(clock, move)
+            report = await scene.run(erase, after=moment)
+            assert [write.path for write in report.writes] == [], moment
+
+    async def test_an_edit_of_what_was_once_erased_stays(self, clock: ControlledClock) -> None:
+        scene = Scene(clock, replace("/user/door", "one", "two"))
+        await scene.store.write(USER, "door", "x")
+        await scene.store.redact(USER, path="door")
+        scene.model.meanwhile = idle
+        for text in ("one", "one!"):
+            await scene.store.write(USER, "door", text)
+        clock.set(NOW)
+        report = await maintain(
+            scene.store, garden(), clock=clock, semantic=SemanticStage(scene.model)
+        )
+        assert [write.version for write in report.writes] == [4]
+        document = await scene.store.read(USER, "door")
+        assert (document and document.content) == "two!"
 
     async def test_a_move_of_what_is_edited_meanwhile_leaves_one_document_with_the_newer_text(
         self, clock: ControlledClock

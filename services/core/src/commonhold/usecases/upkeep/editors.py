@@ -7,7 +7,7 @@ from commonhold.contract.documents import MemoryDocument, MemoryEntry, MemoryVer
 from commonhold.contract.errors import DocumentNotFoundError, MemoryConflictError
 from commonhold.contract.stores import MemoryReader
 from commonhold.usecases.upkeep.evidence import Key, Shown
-from commonhold.usecases.upkeep.fences import VersionFence
+from commonhold.usecases.upkeep.fences import RedactedMeanwhileError, VersionFence
 
 
 class FencedEditor:
@@ -21,6 +21,13 @@ class FencedEditor:
         self.told = told
         self.created: list[tuple[Key, int]] = []
         """Documents that the running command has made, so that they can be taken back."""
+        self.overwritten: list[Key] = []
+        """Documents that the running command has given another text."""
+
+    def begin(self) -> None:
+        """Forget what the last command did."""
+        self.created.clear()
+        self.overwritten.clear()
 
     async def read(self, scope: str, path: str) -> MemoryDocument | None:
         return await self._documents.read(scope, path)
@@ -49,6 +56,7 @@ class FencedEditor:
         else:
             self._require_told(scope, path, actual=expected_version)
             written = await self._fence.overwrite(scope, path, content, version=expected_version)
+            self.overwritten.append((scope, path))
         self._learn(written)
         return written
 
@@ -84,6 +92,17 @@ class FencedEditor:
         """Redact what the command made: its text was erased where it came from."""
         for (scope, path), _version in self.created:
             await self._fence.erase(scope, path)
+
+    async def erase_revived(self) -> None:
+        """Redact what the command overwrote, where the text under it was erased at that moment.
+
+        A version does not tell: an erasure leaves it as it is. Raises RedactedMeanwhileError.
+        """
+        for scope, path in self.overwritten:
+            rows = await self.versions(scope, path, limit=2)
+            if any(row.redacted for row in rows):
+                await self._fence.erase(scope, path)
+                raise RedactedMeanwhileError(path)
 
     async def _is_there(self, scope: str, path: str) -> bool:
         """Whether there is something to act on; what was told and is gone is for the fence."""

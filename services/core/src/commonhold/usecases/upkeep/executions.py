@@ -147,7 +147,7 @@ class Execution:
 
     async def _carry_out(self, operation: Operation) -> int | None:
         """The live version afterwards; what a failed operation has made is taken back."""
-        self._editor.created.clear()
+        self._editor.begin()
         arguments = operation.model_dump(exclude={"command"})
         try:
             result = await perform(self._context, operation.command, arguments)
@@ -156,18 +156,29 @@ class Execution:
             await self._follow_erasure(operation)
             raise
         await self._follow_erasure(operation)
+        await self._editor.erase_revived()
         if isinstance(operation, DeleteOperation) or result.receipt is None:
             return None
         return result.receipt.version
 
     async def _follow_erasure(self, operation: Operation) -> None:
-        """A copy into another mount is erased too when its source was, at the last moment."""
-        if not isinstance(operation, RenameOperation) or not self._editor.created:
+        """What was made of text that was erased at the last moment is erased too.
+
+        A move has happened all the same; of a new document nothing is left.
+        """
+        if not self._editor.created or not await self._is_of_erased_text(operation):
             return
+        await self._editor.erase_created()
+        if isinstance(operation, CreateOperation):
+            raise RedactedMeanwhileError(self._editor.created[0][0][1])
+
+    async def _is_of_erased_text(self, operation: Operation) -> bool:
+        """Of a copy in another mount its source tells, and of a new text all that was shown."""
+        if not isinstance(operation, RenameOperation):
+            return await self._watch.has_erased(self._shown)
         source = resolve_document(self._mounts, operation.old_path)
         rows = await self._editor.versions(source.scope, source.document_path, limit=2)
-        if any(row.redacted for row in rows):
-            await self._editor.erase_created()
+        return any(row.redacted for row in rows)
 
 
 def _conflict(error: MemoryConflictError | RedactedMeanwhileError) -> str:
