@@ -181,6 +181,14 @@ class DeterministicCases(GardenCases):
         report = await run_pass(store, clock)
         assert deletions(report) == ["/user/a", "/user/b", "/user/e"]
 
+    async def test_only_the_named_paths_are_state(
+        self, store: MemoryStore, clock: ControlledClock
+    ) -> None:
+        neighbours = ("handoff-1", "handoff.md", "message-link", "messages.md", "sessions2")
+        for path in (*neighbours, "handoff", "message-links/a", "messages/a", "sessions/a"):
+            await store.write(USER, path, "")
+        assert deletions(await run_pass(store, clock)) == [f"/user/{path}" for path in neighbours]
+
     async def test_skills_may_be_empty_but_never_copies(
         self, store: MemoryStore, clock: ControlledClock
     ) -> None:

@@ -248,6 +248,18 @@ class ExecutionCases(StageCases):
         ]
         assert await here.content(USER, "b") == "theirs"
 
+    async def test_what_was_shown_as_redacted_is_left_alone_though_it_was_written_anew(
+        self, here: Setting
+    ) -> None:
+        await here.old(USER, "red", "secret")
+        await here.store.redact(USER, path="red")
+        report = await here.run(
+            [delete("/user/red"), create("/user/red", "ours")],
+            meanwhile=lambda: here.store.write(USER, "red", "theirs"),
+        )
+        assert [reason for _, _, reason in skipped(report)] == [REDACTED] * 2
+        assert await here.content(USER, "red") == "theirs"
+
     async def test_unknown_keys_of_an_operation_are_passed_over(self, here: Setting) -> None:
         await here.old(USER, "a", "one")
         extra = {**delete("/user/a"), "why": "old", "content": "ignored"}

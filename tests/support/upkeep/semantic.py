@@ -130,6 +130,17 @@ class SemanticCases(StageCases):
             ("delete", "/user/b", "not shown"),
         ]
 
+    async def test_a_message_that_fills_the_budget_is_whole(self, here: Setting) -> None:
+        model = ActingModel('{"ops": []}')
+        await here.old(USER, "a", "a")
+        await here.run(model)
+        room = 120_000 - len(model.sent[0])
+        for length, has_body in ((room + 1, True), (room + 2, False)):
+            await here.old(USER, "a", "a" * length)
+            await here.run(model)
+            assert ("a" * length in model.sent[-1]) is has_body
+        assert len(model.sent[1]) == 120_000
+
     async def test_the_deterministic_stage_comes_first(self, here: Setting) -> None:
         for path in ("a", "b"):
             await here.old(USER, path, "same")

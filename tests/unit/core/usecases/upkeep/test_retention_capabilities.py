@@ -71,6 +71,20 @@ class TestRetention(GardenCases):
         assert not (await store.read_turns("chat-1"))[0].redacted
         assert await store.read(USER, "empty") is not None
 
+    async def test_whose_claim_is_lost_erases_no_document_of_a_session(
+        self, store: InMemoryStore, clock: ControlledClock
+    ) -> None:
+        await one_turn(store)
+        await store.redact_turns("chat-1")
+        claim = await store.claims.acquire([USER], holder="a", lease_seconds=1)
+        assert claim is not None
+        view = store.guarded(fence=claim)
+        await store.claims.release(claim)
+        clock.set(NOW)
+        with pytest.raises(ClaimLostError):
+            await prune(store, older_than=timedelta(days=1), clock=clock, acts=view)
+        assert await store.redactions(USER) == ()
+
     async def test_under_a_claim_that_stands_everything_is_done(
         self, store: InMemoryStore, clock: ControlledClock
     ) -> None:
