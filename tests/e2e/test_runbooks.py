@@ -24,7 +24,7 @@ from commonhold.cli.postgres_binaries import installed_prefix
 from tests.support import kubectl_stand_in
 from tests.support.gateway_process import gateway_process
 from tests.support.helm import CHART, FULL, render
-from tests.support.maintenance_process import EVERY_DAY, maintenance_process
+from tests.support.maintenance_process import EVERY_DAY, maintenance_process, until_event
 from tests.support.promql import metrics_of
 from tests.support.raw_http import request_bytes
 from tests.support.repository import ROOT
@@ -33,6 +33,7 @@ from tests.support.state_process import post, state_process
 
 RELEASE, NAMESPACE = "memory", "memory"
 COMMANDS = 3
+SHOWN = {"state": "request_rejected", "gateway": "request_rejected", "maintenance": "upkeep_pass"}
 # So that the gateway has what it says of access tokens.
 ISSUER = """
 [[issuers]]
@@ -73,6 +74,9 @@ async def services(database_dsn: str, tmp_path: Path) -> AsyncIterator[dict[str,
             _send_no_body(running["gateway"], "/mcp"),
             _fail(database_dsn, running["state"]),
         )
+        # What a log has to show has come through its pipe.
+        for component, event in SHOWN.items():
+            await until_event(running[component], event)
         yield running
 
 
@@ -171,11 +175,18 @@ async def test_every_command_of_the_runbooks_runs_and_finds_something(
 
 
 async def test_every_query_asks_for_a_metric_that_a_service_exposes(
-    services: Mapping[str, ServiceProcess],
+    services: Mapping[str, ServiceProcess], tmp_path: Path
 ) -> None:
+    upstream = {
+        "COMMONHOLD_STATE_URL": f"http://127.0.0.1:{services['state'].port}",
+        "NEOSIAN_CLIENT_TOKEN": TOKEN,
+    }
+    over_a_service = maintenance_process(None, tmp_path / "gardens.toml", settings=upstream)
     exposed: set[str] = set()
-    for service in services.values():
-        exposed |= set(_series_of((await service.ops("/metrics")).text))
+    async with over_a_service as worker:
+        await worker.until_ops("/readyz", status=200)
+        for service in (*services.values(), worker):
+            exposed |= set(_series_of((await service.ops("/metrics")).text))
     asked = {name for expression in _queries() for name, _labels in metrics_of(expression)}
     assert len(asked) > 20
     assert asked - exposed == set()
