@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from commonhold.adapters.openai import ModelSettings, OpenAiLlmProvider, open_provider
-from commonhold.adapters.postgres import PostgresStore
+from commonhold.cli.stores import OperatedStore
 from commonhold.contract.clock import SystemClock
 from commonhold.contract.errors import ConfigurationError
 from commonhold.ops.settings import read_settings
@@ -27,7 +27,7 @@ def choose_provider(environment: Mapping[str, str], *, name: str) -> OpenAiLlmPr
 
 
 async def maintain_with(
-    provider: OpenAiLlmProvider, store: PostgresStore, garden: Garden
+    provider: OpenAiLlmProvider, store: OperatedStore, garden: Garden
 ) -> PassReport:
     """One pass with both stages; the provider is closed at its end."""
     async with provider:

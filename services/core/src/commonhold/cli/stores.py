@@ -1,46 +1,118 @@
 """The composition root of verbs that work on a store: the one place that opens it."""
 
+import importlib
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Annotated
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
 
 from commonhold.adapters.postgres import Pool, PostgresStore
-from commonhold.cli.errors import CommandError
+from commonhold.cli.client_settings import check_url, read_client_token
+from commonhold.cli.errors import CommandError, UsageError
+from commonhold.contract.errors import ConfigurationError
 from commonhold.contract.ids import check_schema_name
+from commonhold.contract.stores import ConversationStore, MemoryStore
 from commonhold.migrations import explain, is_compatible
-from commonhold.ops.settings import Secret, Setting, database, read_settings, schema_name
+from commonhold.ops.settings import (
+    Secret,
+    Setting,
+    database,
+    read_settings,
+    read_text,
+    refuse_unknown,
+    schema_name,
+)
 
 _CONNECTIONS = 4
+_DSN = "NEOSIAN_POSTGRES_DSN"
+_REMOTE_PACKAGES = frozenset({"aiohttp", "yarl"})
 
 
-class StoreSettings(msgspec.Struct, frozen=True, kw_only=True):
-    dsn: Annotated[Secret, Setting("NEOSIAN_POSTGRES_DSN", database, "the database")]
+class DatabaseSettings(msgspec.Struct, frozen=True, kw_only=True):
+    dsn: Annotated[Secret, Setting(_DSN, database, "the database")]
     schema: Annotated[str, Setting("COMMONHOLD_SCHEMA", schema_name, "Postgres schema")] = (
         "commonhold"
     )
 
 
+class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    token: Secret
+
+
+StoreSettings: TypeAlias = DatabaseSettings | ServiceSettings
+
+
+class OperatedStore(MemoryStore, ConversationStore, Protocol):
+    """Both seams; what a verb needs beside them it asks for by name."""
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """A store, and whom its service takes the caller for; nobody without one."""
+
+    store: OperatedStore
+    client: str | None = None
+
+
 def read_store_settings(
-    environment: Mapping[str, str], *, schema: str | None = None
+    environment: Mapping[str, str], *, url: str | None = None, schema: str | None = None
 ) -> StoreSettings:
-    """Where the store is; `schema` wins over the environment. Raises ConfigurationError."""
-    settings = read_settings(StoreSettings, environment)
+    """Where the store is: at the URL, else in the environment; `schema` wins over that.
+
+    Raises UsageError or ConfigurationError, and opens nothing.
+    """
+    if url is not None:
+        return _service_settings(environment, url, schema=schema)
+    settings = read_settings(DatabaseSettings, environment)
     if schema is None:
         return settings
     return msgspec.structs.replace(settings, schema=check_schema_name(schema))
 
 
-@asynccontextmanager
-async def open_store(settings: StoreSettings) -> AsyncIterator[PostgresStore]:
+def open_store(settings: StoreSettings) -> AbstractAsyncContextManager[Opened]:
     """The store, closed at the end; CommandError when this release does not run on it."""
+    if isinstance(settings, ServiceSettings):
+        return _open_service(settings)
+    return _open_database(settings)
+
+
+def _service_settings(
+    environment: Mapping[str, str], url: str, *, schema: str | None
+) -> ServiceSettings:
+    refuse_unknown(environment)
+    if read_text(environment, _DSN):
+        raise UsageError(f"{_DSN} and --url are mutually exclusive")
+    if schema is not None:
+        raise UsageError("--schema applies only to Postgres (unset --url)")
+    checked = check_url(url)
+    return ServiceSettings(url=checked, token=Secret(read_client_token(environment)))
+
+
+@asynccontextmanager
+async def _open_database(settings: DatabaseSettings) -> AsyncIterator[Opened]:
     pool = await Pool.open(settings.dsn.reveal(), size=_CONNECTIONS)
     try:
         store = PostgresStore(pool, schema=settings.schema)
         state = await store.schema_state()
         if not is_compatible(state):
             raise CommandError(explain(state, schema=settings.schema))
-        yield store
+        yield Opened(store=store)
     finally:
         await pool.close()
+
+
+@asynccontextmanager
+async def _open_service(settings: ServiceSettings) -> AsyncIterator[Opened]:
+    try:
+        remote = importlib.import_module("commonhold.adapters.remote")
+    except ModuleNotFoundError as error:
+        if error.name not in _REMOTE_PACKAGES:
+            raise
+        raise UsageError("--url needs: pip install 'commonhold[remote]'") from None
+    try:
+        async with remote.remote_store(settings.url, settings.token) as store:
+            yield Opened(store=store, client=store.client)
+    except ConfigurationError as error:
+        # Of the service and not of the invocation: another token, wire or capability.
+        raise CommandError(f"[{error.code}] {error}") from error

@@ -14,11 +14,10 @@ from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 
-from commonhold.adapters.postgres import PostgresStore
 from commonhold.cli.errors import UsageError
 from commonhold.cli.memory_mounts import choose_mounts
 from commonhold.cli.outcomes import answer
-from commonhold.cli.stores import StoreSettings, open_store, read_store_settings
+from commonhold.cli.stores import OperatedStore, StoreSettings, open_store, read_store_settings
 from commonhold.cli.whole_numbers import WholeNumber
 from commonhold.contract.clock import SystemClock
 from commonhold.contract.errors import ActorInvalidError, ConversationIdInvalidError
@@ -48,6 +47,7 @@ _ONE_SELECTOR = "give exactly one of --all, --through N or --turns N[,N...]"
 
 Actor = Annotated[str, Parameter(help="the name on every change: KIND:ID[/...]")]
 Schema = Annotated[str | None, Parameter(help="Postgres schema [default: COMMONHOLD_SCHEMA]")]
+Url = Annotated[str | None, Parameter(help="a state service; its token is in NEOSIAN_CLIENT_TOKEN")]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="one JSON object")]
 DryRun = Annotated[bool, Parameter(negative="", help="plan only; change nothing")]
 Held = Annotated[
@@ -55,7 +55,7 @@ Held = Annotated[
     Parameter(negative="", help="a prefix that a legal hold keeps (repeatable)"),
 ]
 
-Pass: TypeAlias = Callable[[PostgresStore, Garden], Coroutine[None, None, PassReport]]
+Pass: TypeAlias = Callable[[OperatedStore, Garden], Coroutine[None, None, PassReport]]
 
 DEFAULT_ACTOR = "cli:local"
 
@@ -77,6 +77,7 @@ def maintain_mounts(
     ] = DEFAULT_MIN_AGE_DAYS,
     dry_run: DryRun = False,
     actor: Actor = DEFAULT_ACTOR,
+    url: Url = None,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> int:
@@ -89,7 +90,7 @@ def maintain_mounts(
         min_age_days=min_age_days,
         dry_run=dry_run,
     )
-    settings = read_store_settings(os.environ, schema=schema)
+    settings = read_store_settings(os.environ, url=url, schema=schema)
     run = _maintain if model is None else _maintenance_with(model)
     report = asyncio.run(_run_pass(settings, garden, run))
     answer(pass_object(report), _pass_lines(report), as_json=as_json)
@@ -110,6 +111,7 @@ def redact_turns(
     through: Annotated[WholeNumber | None, Parameter(help="turns 1 to N")] = None,
     turns: Annotated[str | None, Parameter(help="turns N,N,...")] = None,
     actor: Actor = DEFAULT_ACTOR,
+    url: Url = None,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> int:
@@ -120,9 +122,9 @@ def redact_turns(
         check_conversation_id(conversation)
     except ConversationIdInvalidError as error:
         raise UsageError(f"[{error.code}] {error}") from None
-    settings = read_store_settings(os.environ, schema=schema)
-    erasure = asyncio.run(_redact(settings, conversation, selection=selection, actor=actor))
-    answer(erasure_object(erasure), _erasure_lines(erasure), as_json=as_json)
+    settings = read_store_settings(os.environ, url=url, schema=schema)
+    erasure, client = asyncio.run(_redact(settings, conversation, selection=selection, actor=actor))
+    answer(erasure_object(erasure, client=client), _erasure_lines(erasure), as_json=as_json)
     if erasure.unfinished is not None:
         _complain(erasure.unfinished)
         return _FAILED
@@ -143,6 +145,7 @@ def prune_store(
     hold_conversation: Held = None,
     hold_scope: Held = None,
     actor: Actor = DEFAULT_ACTOR,
+    url: Url = None,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
@@ -155,30 +158,31 @@ def prune_store(
     if "" in (scope or ()):
         raise UsageError("--scope takes the beginning of a scope; an empty one begins them all")
     holds = Holds(conversations=hold_conversation or (), scopes=hold_scope or ())
-    settings = read_store_settings(os.environ, schema=schema)
+    settings = read_store_settings(os.environ, url=url, schema=schema)
 
-    async def run() -> PruneReport:
-        async with open_store(settings) as store:
+    async def run() -> tuple[PruneReport, str | None]:
+        async with open_store(settings) as opened:
             erase = prune if scope is None else partial(expire_documents, scopes=scope)
-            return await erase(
-                store,
+            report = await erase(
+                opened.store,
                 older_than=age,
                 clock=SystemClock(),
                 holds=holds,
                 actor=actor,
                 dry_run=dry_run,
             )
+            return report, opened.client
 
-    report = asyncio.run(run())
-    answer(prune_object(report), _prune_lines(report), as_json=as_json)
+    report, client = asyncio.run(run())
+    answer(prune_object(report, client=client), _prune_lines(report), as_json=as_json)
 
 
 async def _run_pass(settings: StoreSettings, garden: Garden, run: Pass) -> PassReport:
-    async with open_store(settings) as store:
-        return await run(store, garden)
+    async with open_store(settings) as opened:
+        return await run(opened.store, garden)
 
 
-async def _maintain(store: PostgresStore, garden: Garden) -> PassReport:
+async def _maintain(store: OperatedStore, garden: Garden) -> PassReport:
     return await maintain(store, garden, clock=SystemClock())
 
 
@@ -196,9 +200,12 @@ def _maintenance_with(model: str) -> Pass:
 
 async def _redact(
     settings: StoreSettings, conversation: str, *, selection: Selection, actor: str
-) -> ConversationErasure:
-    async with open_store(settings) as store:
-        return await redact_conversation(store, conversation, selection=selection, actor=actor)
+) -> tuple[ConversationErasure, str | None]:
+    async with open_store(settings) as opened:
+        erasure = await redact_conversation(
+            opened.store, conversation, selection=selection, actor=actor
+        )
+        return erasure, opened.client
 
 
 def _checked_actor(actor: str) -> str:
