@@ -99,7 +99,7 @@ class Journal:
             self._remove(file)
             folders[_above(file)] = None
         for folder in folders:
-            self._calls.sync_folder(self._tree.absolute(folder))
+            self._sync_folder(folder)
 
     def undo(self, intent: Intent) -> None:
         """As if nothing had happened; only while no move has been made."""
@@ -117,6 +117,13 @@ class Journal:
             self._calls.move(self._tree.absolute(move.temporary), self._tree.absolute(move.file))
         except FileNotFoundError:
             # It was moved before the process ended.
+            return
+
+    def _sync_folder(self, folder: str) -> None:
+        try:
+            self._calls.sync_folder(self._tree.absolute(folder))
+        except FileNotFoundError:
+            # Emptied by the change and tidied away by somebody since.
             return
 
     def _remove(self, file: str) -> None:
