@@ -26,14 +26,14 @@ def restart(stack: Stack, service: str) -> None:
 def test_no_acknowledged_write_is_lost_and_503s_end(
     stack: Stack,
     harm: Callable[[Stack, str], None],
-    record_property: Callable[[str, object], None],
+    record_testsuite_property: Callable[[str, object], None],
 ) -> None:
     assert set(CONTAINERS) == stack.containers().keys() - {"migrate"}
     with checking(stack.balanced_doors) as checker:
         for service in CONTAINERS:
             harm(stack, service)
             checker.wait_for(3)
-    record_property("calls", checker.told())
+    record_testsuite_property(f"calls_while_{harm.__name__}", checker.told())
     assert checker.violations() == []
     assert checker.slowest_seconds() < MOST_SECONDS, checker.told()
     # Everybody is back without being started by hand.

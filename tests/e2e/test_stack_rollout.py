@@ -21,7 +21,7 @@ CALLS = re.compile(
 
 
 def test_no_call_fails_while_replicas_take_a_new_token_and_a_pooler_in_between(
-    stack: Stack, record_property: Callable[[str, object], None]
+    stack: Stack, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
     old, new = stack.token, secrets.token_hex(32)
     with checking(stack.balanced_doors) as checker:
@@ -32,7 +32,7 @@ def test_no_call_fails_while_replicas_take_a_new_token_and_a_pooler_in_between(
             _replace(stack, replica, SERVE_DSN="pooled_dsn")
             wait_until(lambda: _serves(stack, replica), f"{replica} gets calls", seconds=60)  # noqa: B023 - called in its turn
         checker.wait_for(5)
-    record_property("calls", checker.told())
+    record_testsuite_property("calls_while_replaced", checker.told())
     assert checker.failed() == [], checker.told()
     assert checker.violations() == []
     assert _statuses(stack, old, new) == [200, 200]

@@ -142,12 +142,16 @@ def name_and_ports() -> dict[str, str]:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    return subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=COMMAND_SECONDS,
-    ).stdout
+    try:
+        return subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=COMMAND_SECONDS,
+        ).stdout
+    except subprocess.CalledProcessError as error:
+        error.add_note(error.stderr)
+        raise
