@@ -6,7 +6,7 @@ the rows. Then names are switched. docs/reference/filestore.md, section 6, has t
 
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +18,8 @@ from commonhold.adapters.file.layout import TEMPORARY
 from commonhold.adapters.file.tree import Place, Tree
 
 _log = structlog.get_logger(__name__)
+
+_PART_BYTES = 256 * 1024
 
 
 class Change:
@@ -31,6 +33,8 @@ class Change:
         self._moves: list[Move] = []
         self._removals: list[str] = []
         self._unsynced: dict[str, None] = {}
+        # The next number that may be free in a folder, for the name of a temporary file.
+        self._numbers: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -61,9 +65,9 @@ class Change:
         self._moves.append(Move(temporary, file))
         try:
             offset = 0
-            for line in lines:
-                write_all(self._calls, fd, line, offset=offset)
-                offset += len(line)
+            for part in _in_parts(lines):
+                write_all(self._calls, fd, part, offset=offset)
+                offset += len(part)
             self._calls.sync(fd)
         finally:
             os.close(fd)
@@ -143,13 +147,13 @@ class Change:
 
     def _free_name(self, file: str) -> str:
         """A temporary name beside a file; a leftover of a dead process gives its own up."""
-        taken = {move.temporary for move in self._moves}
-        number = 0
+        above = _above(file)
         while True:
-            name = f"{_above(file)}/{TEMPORARY}{number}"
-            if name not in taken and self._tree.look(name) is not Place.FOLDER:
+            number = self._numbers.get(above, 0)
+            self._numbers[above] = number + 1
+            name = f"{above}/{TEMPORARY}{number}"
+            if self._tree.look(name) is not Place.FOLDER:
                 return name
-            number += 1
 
     def _discard(self, file: str) -> None:
         try:
@@ -160,3 +164,16 @@ class Change:
 
 def _above(file: str) -> str:
     return file.rpartition("/")[0]
+
+
+def _in_parts(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines joined, so that a file of many short ones takes few calls of the system."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if size >= _PART_BYTES:
+            yield b"".join(some)
+            some, size = [], 0
+    yield b"".join(some)
