@@ -23,6 +23,7 @@ HOMES = {
     "croniter": ("commonhold_maintenance.schedules",),
     "cyclopts": (
         "commonhold.cli.conformance",
+        "commonhold.cli.exports",
         "commonhold.cli.shell",
         "commonhold.cli.upkeep",
         "commonhold.cli.whole_numbers",
@@ -42,7 +43,12 @@ HOMES = {
     ),
     "pydantic_core": ("commonhold_gateway.tools.arguments",),
     "pytest": ("commonhold.conformance",),
-    "rich": ("commonhold.cli.consoles", "commonhold.cli.demo", "commonhold.cli.wire_kit"),
+    "rich": (
+        "commonhold.cli.consoles",
+        "commonhold.cli.demo",
+        "commonhold.cli.transfers",
+        "commonhold.cli.wire_kit",
+    ),
     "starlette": ("commonhold_gateway",),
     "structlog": (
         "commonhold.adapters.file",

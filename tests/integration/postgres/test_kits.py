@@ -6,6 +6,7 @@ import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.conformance import (
+    ArchivableContract,
     ClaimsContract,
     ConditionalContract,
     ControlledClock,
@@ -210,4 +211,12 @@ class TestDigestsOnOneConnection(SingleConnection, DigestibleContract):
 
 
 class TestDigestsBehindPooler(BehindPooler, DigestibleContract):
+    pass
+
+
+class TestArchives(Direct, ArchivableContract):
+    pass
+
+
+class TestArchivesBehindPooler(BehindPooler, ArchivableContract):
     pass

@@ -18,6 +18,7 @@ ERASURE = "ErasureContract"
 EXPIRATIONS = "ExpirableContract"
 PAGES = "PageableContract"
 OUTLINES = "OutlinedContract"
+ARCHIVES = "ArchivableContract"
 PORTABLE = "PortableContract"
 KEYS = "GuardedContract"
 

@@ -4,6 +4,7 @@ import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import (
+    ArchivableContract,
     ClaimsContract,
     ConditionalContract,
     ControlledClock,
@@ -66,6 +67,10 @@ class TestConditions(InMemorySubject, ConditionalContract):
 
 
 class TestClaims(InMemorySubject, ClaimsContract):
+    pass
+
+
+class TestArchives(InMemorySubject, ArchivableContract):
     pass
 
 

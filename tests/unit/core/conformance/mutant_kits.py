@@ -10,6 +10,7 @@ import pytest
 from commonhold import conformance
 from commonhold.conformance import ControlledClock
 from tests.support.mutants import (
+    archives,
     bent,
     calls,
     claims,
@@ -27,6 +28,7 @@ from tests.support.mutants.registry import MUTANTS, Mutant
 from tests.support.planting import PlantsInMemory
 
 MODULES = (
+    archives,
     bent,
     calls,
     claims,

@@ -10,6 +10,7 @@ import pytest
 
 from commonhold import conformance
 from tests.support.mutants import (
+    archives,
     bent,
     calls,
     claims,
@@ -26,6 +27,7 @@ from tests.support.mutants import (
 from tests.support.mutants.registry import MUTANTS
 
 MODULES = (
+    archives,
     bent,
     calls,
     claims,

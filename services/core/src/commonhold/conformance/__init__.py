@@ -4,6 +4,7 @@ Subclass one and give it the fixture `store` (docs/reference/kits.md). A store p
 kit whole or not at all: there is no flag to leave a test out.
 """
 
+from commonhold.conformance.archiving import ArchivableContract
 from commonhold.conformance.cache_limits import AtomicHitWindowCompliance
 from commonhold.conformance.caches import CacheCompliance
 from commonhold.conformance.claiming import ClaimsContract
@@ -22,6 +23,7 @@ from commonhold.conformance.search import SearchContract
 from commonhold.conformance.search_within import SearchWithinContract
 
 __all__ = [
+    "ArchivableContract",
     "AtomicHitWindowCompliance",
     "BackwardsClock",
     "CacheCompliance",

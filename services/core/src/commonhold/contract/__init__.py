@@ -4,6 +4,7 @@ This is the public facade for authors of stores. It needs the standard library a
 msgspec, and nothing else of the project.
 """
 
+from commonhold.contract.archiving import Archivable
 from commonhold.contract.claims import Claim, Claims, Fenced
 from commonhold.contract.clock import Clock, SystemClock, format_timestamp, parse_timestamp
 from commonhold.contract.documents import (
@@ -94,6 +95,7 @@ __all__ = [
     "Actor",
     "ActorInvalidError",
     "AgedDocument",
+    "Archivable",
     "Claim",
     "ClaimLostError",
     "Claims",

@@ -210,6 +210,16 @@ class Conversations:
             sorted(name for name, held in self.ledgers.items() if held.turns or held.projections)
         )
 
+    def archive(self, conversation_id: str) -> ConversationArchive:
+        turns = self.read_turns(conversation_id, after=0, limit=None)
+        trail = self.ledgers.get(conversation_id, _NOTHING).trail
+        return ConversationArchive(
+            conversation_id=conversation_id,
+            turns=turns,
+            projections=self.read_projections(conversation_id, after=0, limit=None),
+            redactions=tuple(act.record for act in sorted(trail, key=_trail_order)),
+        )
+
     def restore(self, archive: ConversationArchive) -> None:
         checked = landed_conversation(archive)
         name = checked.conversation_id

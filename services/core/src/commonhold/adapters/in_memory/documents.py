@@ -335,6 +335,26 @@ class Documents:
     def scopes(self) -> tuple[str, ...]:
         return tuple(sorted(self.ledgers))
 
+    def archive(self, scope: str) -> ScopeArchive:
+        check_scope(scope)
+        paths = self._paths(scope)
+        acts = self.ledgers[scope].acts if scope in self.ledgers else []
+        ordered = sorted(acts, key=lambda act: (act.record.created_at, act.row_id))
+        return ScopeArchive(
+            scope=scope,
+            documents=tuple(
+                _isolated(readable_document(live))
+                for path in sorted(paths)
+                if (live := paths[path].live) is not None
+            ),
+            versions=tuple(
+                readable_version(ledger.rows[version], scope=scope)
+                for _, ledger in sorted(paths.items())
+                for version in sorted(ledger.rows)
+            ),
+            redactions=tuple(act.record for act in ordered),
+        )
+
     def restore(self, archive: ScopeArchive) -> None:
         checked = landed_scope(archive)
         if checked.scope in self.ledgers:

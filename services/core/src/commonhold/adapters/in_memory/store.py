@@ -249,6 +249,12 @@ class InMemoryStore:
     async def conversations(self) -> tuple[str, ...]:
         return self._conversations.conversations()
 
+    async def archive_scope(self, scope: str) -> ScopeArchive:
+        return self._documents.archive(scope)
+
+    async def archive_conversation(self, conversation_id: str) -> ConversationArchive:
+        return self._conversations.archive(conversation_id)
+
     async def restore_scope(self, archive: ScopeArchive) -> None:
         self._documents.restore(archive)
 

@@ -20,6 +20,8 @@ AFTER_ANY = "\U0010ffff"
 NO_SETTINGS: Mapping[str, str] = {}
 # An erasure and a restore must finish, however long they take.
 PATIENT = {"statement_timeout": "0"}
+# What is read in several statements, as of one moment.
+SNAPSHOT = {**PATIENT, "transaction_isolation": "'repeatable read'", "transaction_read_only": "on"}
 
 
 class NothingMatchedError(Exception):

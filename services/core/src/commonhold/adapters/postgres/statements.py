@@ -48,6 +48,9 @@ class DocumentStatements(msgspec.Struct, frozen=True, kw_only=True):
     insert_document_redaction: str
     list_scopes: str
     is_scope_occupied: str
+    archive_documents: str
+    archive_versions: str
+    archive_document_redactions: str
     restore_heads: str
     restore_versions: str
     restore_document_redactions: str
@@ -74,6 +77,9 @@ class TurnStatements(msgspec.Struct, frozen=True, kw_only=True):
     list_turn_redactions_of: str
     list_conversations: str
     is_conversation_occupied: str
+    archive_turns: str
+    archive_projections: str
+    archive_turn_redactions: str
     restore_conversation: str
     restore_turns: str
     restore_projections: str

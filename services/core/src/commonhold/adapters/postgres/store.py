@@ -36,6 +36,7 @@ from commonhold.contract.documents import (
     MemoryEntry,
     MemoryRedaction,
     MemoryVersion,
+    ScopeArchive,
 )
 from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.idempotency import IdempotencyKey, Remembered
@@ -56,6 +57,7 @@ from commonhold.contract.text import NUL, require_encodable
 from commonhold.contract.turns import (
     DEFAULT_SEARCH_LIMIT,
     DEFAULT_TRAIL_LIMIT,
+    ConversationArchive,
     ConversationProjection,
     ConversationRedaction,
     ConversationTurn,
@@ -339,6 +341,16 @@ class PostgresStore(PostgresMutations):
     async def conversations(self) -> tuple[str, ...]:
         async with self._pool.connection() as conn:
             return await self._units.conversations(conn)
+
+    async def archive_scope(self, scope: str) -> ScopeArchive:
+        check_scope(scope)
+        async with self._pool.connection() as conn:
+            return await self._units.archive_scope(conn, scope)
+
+    async def archive_conversation(self, conversation_id: str) -> ConversationArchive:
+        check_conversation_id(conversation_id)
+        async with self._pool.connection() as conn:
+            return await self._units.archive_conversation(conn, conversation_id)
 
     def guarded(
         self,

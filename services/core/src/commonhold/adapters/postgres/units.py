@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from commonhold.adapters.postgres import rows
-from commonhold.adapters.postgres.connections import PATIENT, transaction
+from commonhold.adapters.postgres.connections import PATIENT, SNAPSHOT, transaction
 from commonhold.adapters.postgres.statements import DocumentStatements, TurnStatements
 from commonhold.contract.documents import MemoryDocument, MemoryVersion, ScopeArchive
 from commonhold.contract.errors import ConversationConflictError, MemoryConflictError
@@ -34,6 +34,36 @@ class Units:
     async def conversations(self, conn: Connection) -> tuple[str, ...]:
         found = await conn.fetch(self._turns.list_conversations)
         return tuple(row["conversation_id"] for row in found)
+
+    async def archive_scope(self, conn: Connection, scope: str) -> ScopeArchive:
+        sql = self._documents
+        async with transaction(conn, settings=SNAPSHOT):
+            documents = await conn.fetch(sql.archive_documents, scope)
+            versions = await conn.fetch(sql.archive_versions, scope)
+            acts = await conn.fetch(sql.archive_document_redactions, scope)
+        return ScopeArchive(
+            scope=scope,
+            documents=tuple(rows.document(row, scope=scope, path=row["path"]) for row in documents),
+            versions=tuple(rows.version(row, scope=scope) for row in versions),
+            redactions=tuple(rows.document_redaction(row, scope=scope) for row in acts),
+        )
+
+    async def archive_conversation(
+        self, conn: Connection, conversation_id: str
+    ) -> ConversationArchive:
+        sql = self._turns
+        async with transaction(conn, settings=SNAPSHOT):
+            turns = await conn.fetch(sql.archive_turns, conversation_id)
+            entries = await conn.fetch(sql.archive_projections, conversation_id)
+            acts = await conn.fetch(sql.archive_turn_redactions, conversation_id)
+        return ConversationArchive(
+            conversation_id=conversation_id,
+            turns=tuple(map(rows.turn, turns)),
+            projections=tuple(
+                rows.projection(row, conversation_id=conversation_id) for row in entries
+            ),
+            redactions=tuple(map(rows.turn_redaction, acts)),
+        )
 
     async def restore_scope(self, conn: Connection, archive: ScopeArchive) -> None:
         sql, scope = self._documents, archive.scope

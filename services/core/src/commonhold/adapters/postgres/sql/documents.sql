@@ -442,6 +442,24 @@ SELECT
     EXISTS (SELECT 1 FROM commonhold.documents WHERE scope = $1)
     OR EXISTS (SELECT 1 FROM commonhold.document_redactions WHERE scope = $1);
 
+-- name: archive_documents
+SELECT path, content, version, created_at, updated_at, actor, redacted, extra, format
+FROM commonhold.documents
+WHERE scope = $1 AND is_live
+ORDER BY path;
+
+-- name: archive_versions
+SELECT path, version, action, content, actor, created_at, redacted, format
+FROM commonhold.document_versions
+WHERE scope = $1
+ORDER BY path, version;
+
+-- name: archive_document_redactions
+SELECT path, actor, created_at, count, format
+FROM commonhold.document_redactions
+WHERE scope = $1
+ORDER BY created_at, id;
+
 -- name: restore_heads
 INSERT INTO commonhold.documents (
     scope, path, content, version, highest_version, is_live, action,

@@ -221,6 +221,24 @@ SELECT EXISTS (
     SELECT 1 FROM commonhold.conversations WHERE conversation_id = $1
 );
 
+-- name: archive_turns
+SELECT conversation_id, turn, messages, created_at, actor, redacted, format
+FROM commonhold.turns
+WHERE conversation_id = $1
+ORDER BY turn;
+
+-- name: archive_projections
+SELECT turn, span, kind, text, format
+FROM commonhold.projections
+WHERE conversation_id = $1
+ORDER BY turn, span, id;
+
+-- name: archive_turn_redactions
+SELECT conversation_id, turns, actor, created_at, format
+FROM commonhold.turn_redactions
+WHERE conversation_id = $1
+ORDER BY created_at, id;
+
 -- name: restore_conversation
 -- No row comes back when the conversation is there already.
 INSERT INTO commonhold.conversations (conversation_id, last_turn, newest_at)

@@ -1,0 +1,95 @@
+"""The units of a transfer, which of them are asked for, and which places are taken."""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+
+from commonhold.contract.errors import (
+    ConfigurationError,
+    ConversationConflictError,
+    MemoryConflictError,
+)
+from commonhold.contract.ids import check_conversation_id, check_scope
+from commonhold.contract.stores import Erasable, Portable
+from commonhold.contract.turns import TRAIL_BOUND
+from commonhold.usecases.transfers.archives import Source
+
+UnitKind: TypeAlias = Literal["scope", "conversation"]
+
+
+@runtime_checkable
+class Target(Source, Portable, Protocol):
+    """What a transfer writes to."""
+
+
+class Unit(msgspec.Struct, frozen=True, order=True):
+    """One scope or one conversation."""
+
+    kind: UnitKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """Units by name; naming either kind leaves out whatever is not named, naming none is all.
+
+    Names are checked where a choice is made: `check` raises for one outside its grammar.
+    """
+
+    scopes: tuple[str, ...] = ()
+    conversations: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        for scope in self.scopes:
+            check_scope(scope)
+        for conversation_id in self.conversations:
+            check_conversation_id(conversation_id)
+
+    @property
+    def is_everything(self) -> bool:
+        return not (self.scopes or self.conversations)
+
+
+async def units_of(source: Source, choice: Choice) -> tuple[Unit, ...]:
+    """Scopes in code point order, then conversations in theirs, each once."""
+    choice.check()
+    if not choice.is_everything:
+        scopes, conversations = choice.scopes, choice.conversations
+    elif isinstance(source, Portable):
+        scopes, conversations = await source.scopes(), await source.conversations()
+    else:
+        raise ConfigurationError(
+            f"{type(source).__name__} does not list its units: name scopes or conversations"
+        )
+    return (
+        *(Unit("scope", name) for name in sorted(set(scopes))),
+        *(Unit("conversation", name) for name in sorted(set(conversations))),
+    )
+
+
+async def require_free(target: Target, units: Sequence[Unit]) -> None:
+    """Raise the conflict of the first unit, in their order, whose place holds anything."""
+    taken = {Unit("scope", name) for name in await target.scopes()}
+    taken |= {Unit("conversation", name) for name in await target.conversations()}
+    taken |= {Unit("conversation", name) for name in await _with_a_trail(target, units)}
+    for unit in units:
+        if unit in taken and unit.kind == "scope":
+            raise MemoryConflictError(scope=unit.name, path=None, reason="target_occupied")
+        if unit in taken:
+            raise ConversationConflictError(conversation_id=unit.name, reason="target_occupied")
+
+
+async def _with_a_trail(target: Target, units: Sequence[Unit]) -> set[str]:
+    """The conversations of which acts alone are kept: no listing names them."""
+    if not isinstance(target, Erasable):
+        return set()
+    names = [unit.name for unit in units if unit.kind == "conversation"]
+    found: set[str] = set()
+    for start in range(0, len(names), TRAIL_BOUND):
+        some = names[start : start + TRAIL_BOUND]
+        acts = await target.turn_redactions(conversations=some, limit=TRAIL_BOUND)
+        found.update(act.conversation_id for act in acts)
+    return found
