@@ -20,7 +20,7 @@ from tests.support.processes import wait_until
 from tests.support.repository import ROOT, tracked_files
 from tests.support.service_checker import Doors, checking
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 PAGE = "docs/howto/first-hour-in-staging.md"
 SECONDS = 400

@@ -17,10 +17,10 @@ from tests.support.compose_stacks import Stack, prepared_stack, run
 from tests.support.helm import CHART
 from tests.support.promql import metrics_of, recorded_in
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 # A minute where the machine has nothing else to do.
-START_SECONDS = 150
+START_SECONDS = 240
 STATE_IMAGE_BYTES = 200_000_000
 NUMERIC_USER = "10001"
 REPLICAS = ("state", "state-b", "gateway", "gateway-b")

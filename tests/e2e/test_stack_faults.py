@@ -7,7 +7,7 @@ import pytest
 from tests.support.compose_stacks import Stack
 from tests.support.service_checker import checking
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 # The two of a pair are far apart, so that the first is mostly back when the second goes.
 CONTAINERS = (

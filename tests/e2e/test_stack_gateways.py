@@ -9,7 +9,7 @@ from mcp.client import Client
 from tests.support.compose_stacks import Stack
 from tests.support.mcp_clients import ERAS, mcp_client, texts
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 CALLS = 20
 REPLICAS = ("gateway", "gateway-b")

@@ -12,7 +12,7 @@ from tests.support.compose_stacks import Stack
 from tests.support.processes import wait_until
 from tests.support.service_checker import checking
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 REPLICAS = ("state", "gateway", "state-b", "gateway-b")
 CALLS = re.compile(
