@@ -14,13 +14,17 @@ from commonhold.cli.outcomes import answer
 from commonhold.cli.store_choices import (
     StoreChoice,
     choose_store,
-    client_of,
     files_at,
     open_choice,
 )
-from commonhold.contract.errors import ConversationIdInvalidError, ScopeInvalidError
+from commonhold.contract.errors import (
+    ConfigurationError,
+    ConversationIdInvalidError,
+    ScopeInvalidError,
+)
+from commonhold.usecases.transfers.archives import Source
 from commonhold.usecases.transfers.transfers import TransferReport, UnitReport, transfer
-from commonhold.usecases.transfers.units import Choice, Unit
+from commonhold.usecases.transfers.units import Choice, Target, Unit
 
 __all__ = ["choose_store", "choose_units", "run_export", "run_import"]
 
@@ -43,11 +47,7 @@ def run_export(folder: Path, units: Choice, store: StoreChoice, *, as_json: bool
 
     async def run() -> tuple[TransferReport, str | None]:
         async with open_choice(store) as source, files_at(folder) as target:
-            with _Bars() as bars:
-                report = await transfer(
-                    source, target, choice=units, started=bars.start, moved=bars.advance
-                )
-            return report, client_of(source)
+            return await _move(source.store, target, units), source.client
 
     report, client = asyncio.run(run())
     last = f"exported {_counted(report)} to {folder}"
@@ -60,15 +60,22 @@ def run_import(folder: Path, units: Choice, store: StoreChoice, *, as_json: bool
 
     async def run() -> tuple[TransferReport, str | None]:
         async with files_at(folder) as source, open_choice(store) as target:
-            with _Bars() as bars:
-                report = await transfer(
-                    source, target, choice=units, started=bars.start, moved=bars.advance
-                )
-            return report, client_of(target)
+            return await _move(source, _portable(target.store), units), target.client
 
     report, client = asyncio.run(run())
     last = f"imported {_counted(report)} from {folder}"
     return _show(report, _envelope("import", folder, client, report), last, as_json=as_json)
+
+
+async def _move(source: Source, target: Target, units: Choice) -> TransferReport:
+    with _Bars() as bars:
+        return await transfer(source, target, choice=units, started=bars.start, moved=bars.advance)
+
+
+def _portable(store: Source) -> Target:
+    if not isinstance(store, Target):
+        raise ConfigurationError(f"{type(store).__name__} takes no whole units")
+    return store
 
 
 class _Bars:
