@@ -1,5 +1,6 @@
 """Transfers between stores: what moves, in which order, and what stops them."""
 
+import tracemalloc
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,13 @@ class Refusing(InMemoryStore):
         if archive.scope == SCOPE:
             raise self._fault
         await super().restore_scope(archive)
+
+
+class Forgetful(InMemoryStore):
+    """A target without a bottom."""
+
+    async def restore_scope(self, archive: ScopeArchive) -> None:
+        pass
 
 
 class Unsnapped(PlainStore):
@@ -250,6 +258,30 @@ async def test_the_versions_of_an_archive_are_by_path_and_number() -> None:
     archive = ScopeArchive(scope=SCOPE, versions=tuple(version("b", n) for n in (2, 10, 1)))
     await store.inner.restore_scope(msgspec.structs.replace(archive))
     assert [row.version for row in (await archive_scope(store, SCOPE)).versions] == [1, 2, 10]
+
+
+async def test_no_more_than_a_unit_is_held_at_a_time(tmp_path: Path) -> None:
+    class Endless(InMemoryStore):
+        async def scopes(self) -> tuple[str, ...]:
+            return tuple(f"user:s{number:02}" for number in range(20))
+
+        async def archive_scope(self, scope: str) -> ScopeArchive:
+            rows = tuple(version("a", n, content=f"{scope}{n}" + "x" * 2**17) for n in range(1, 17))
+            return ScopeArchive(scope=scope, versions=rows)
+
+    # 2 MiB a unit and 40 in all, into files and out of them again.
+    tracemalloc.start()
+    try:
+        async with FileStore(tmp_path / "archive") as files:
+            report = await transfer(Endless(), files)
+            _, gone = tracemalloc.get_traced_memory()
+            tracemalloc.reset_peak()
+            returned = await transfer(files, Forgetful())
+            _, came = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [len(report.units), len(returned.units)] == [20, 20]
+    assert max(gone, came) < 16 * 2**20
 
 
 async def _whole(store: Any) -> list[Any]:

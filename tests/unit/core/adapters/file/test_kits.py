@@ -7,6 +7,7 @@ import pytest
 
 from commonhold.adapters.file import FileStore
 from commonhold.conformance import (
+    ArchivableContract,
     ConditionalContract,
     ControlledClock,
     ConversationStoreContract,
@@ -73,6 +74,10 @@ class TestConditions(FileSubject, ConditionalContract):
 
 
 class TestOutlines(FileSubject, OutlinedContract):
+    pass
+
+
+class TestArchives(FileSubject, ArchivableContract):
     pass
 
 

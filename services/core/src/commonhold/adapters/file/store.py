@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from commonhold.adapters.file.archives import archive_conversation, archive_scope
 from commonhold.adapters.file.calls import SystemCalls
 from commonhold.adapters.file.envelopes import check_extra
 from commonhold.adapters.file.locks import Root
@@ -22,6 +23,7 @@ from commonhold.adapters.file.workers import Worker
 from commonhold.contract.archives import landed_conversation, landed_scope
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.documents import ScopeArchive
+from commonhold.contract.ids import check_conversation_id, check_scope
 from commonhold.contract.turns import ConversationArchive
 
 SYSTEM_CLOCK = SystemClock()
@@ -73,6 +75,16 @@ class FileStore(FileMemory, FileTurns):
 
     async def conversations(self) -> tuple[str, ...]:
         return await self._worker.read(list_conversations)
+
+    async def archive_scope(self, scope: str) -> ScopeArchive:
+        check_scope(scope)
+        return await self._worker.read(lambda tree: archive_scope(tree, self._documents, scope))
+
+    async def archive_conversation(self, conversation_id: str) -> ConversationArchive:
+        check_conversation_id(conversation_id)
+        return await self._worker.read(
+            lambda tree: archive_conversation(tree, self._conversations, conversation_id)
+        )
 
     async def restore_scope(self, archive: ScopeArchive) -> None:
         landed = landed_scope(archive)
