@@ -35,10 +35,16 @@ def report_usage(message: str, arguments: Sequence[str]) -> None:
 
 
 def report_failure(error: Exception, message: str, arguments: Sequence[str]) -> None:
-    """For a command that ran and failed; the code of a refusal is kept."""
+    """For a command that ran and failed; the code of a refusal is kept.
+
+    What an error notes beside its message, such as the file that is broken, is the hint.
+    """
+    hint = "; ".join(getattr(error, "__notes__", ())) or None
     print(f"error: {message}", file=sys.stderr)
+    if hint is not None:
+        print(f"hint: {hint}", file=sys.stderr)
     if JSON_FLAG not in arguments:
         return
     if isinstance(error, CommonholdError) and not isinstance(error, CommandError):
         message = f"[{error.code}] {message}"
-    print_object({"error": message, "hint": None})
+    print_object({"error": message, "hint": hint})

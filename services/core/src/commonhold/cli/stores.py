@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
@@ -18,6 +19,7 @@ from commonhold.ops.settings import (
     Secret,
     Setting,
     database,
+    existing_folder,
     read_settings,
     read_text,
     refuse_unknown,
@@ -27,6 +29,7 @@ from commonhold.ops.settings import (
 _CONNECTIONS = 4
 _DSN = "NEOSIAN_POSTGRES_DSN"
 _REMOTE_PACKAGES = frozenset({"aiohttp", "yarl"})
+_FILE_PACKAGES = frozenset({"yaml"})
 
 
 class DatabaseSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +44,11 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     token: Secret
 
 
-StoreSettings: TypeAlias = DatabaseSettings | ServiceSettings
+class RootSettings(msgspec.Struct, frozen=True, kw_only=True):
+    root: Path
+
+
+StoreSettings: TypeAlias = DatabaseSettings | ServiceSettings | RootSettings
 
 
 class OperatedStore(MemoryStore, ConversationStore, Protocol):
@@ -56,14 +63,23 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_store_settings(
-    environment: Mapping[str, str], *, url: str | None = None, schema: str | None = None
+    environment: Mapping[str, str],
+    *,
+    url: str | None = None,
+    root: Path | None = None,
+    schema: str | None = None,
 ) -> StoreSettings:
-    """Where the store is: at the URL, else in the environment; `schema` wins over that.
+    """Where the store is: at the URL or the root, else in the environment.
 
-    Raises UsageError or ConfigurationError, and opens nothing.
+    `schema` wins over the environment. Raises UsageError or ConfigurationError, and opens
+    nothing.
     """
+    if url is not None or root is not None:
+        _require_one_place(environment, url=url, root=root, schema=schema)
     if url is not None:
-        return _service_settings(environment, url, schema=schema)
+        return _service_settings(environment, url)
+    if root is not None:
+        return _root_settings(root)
     settings = read_settings(DatabaseSettings, environment)
     if schema is None:
         return settings
@@ -72,21 +88,38 @@ def read_store_settings(
 
 def open_store(settings: StoreSettings) -> AbstractAsyncContextManager[Opened]:
     """The store, closed at the end; CommandError when this release does not run on it."""
-    if isinstance(settings, ServiceSettings):
-        return _open_service(settings)
-    return _open_database(settings)
+    match settings:
+        case ServiceSettings():
+            return _open_service(settings)
+        case RootSettings():
+            return _open_root(settings)
+        case DatabaseSettings():
+            return _open_database(settings)
 
 
-def _service_settings(
-    environment: Mapping[str, str], url: str, *, schema: str | None
-) -> ServiceSettings:
+def _require_one_place(
+    environment: Mapping[str, str], *, url: str | None, root: Path | None, schema: str | None
+) -> None:
+    flag = "--root" if url is None else "--url"
     refuse_unknown(environment)
+    if url is not None and root is not None:
+        raise UsageError("--root and --url are mutually exclusive")
     if read_text(environment, _DSN):
-        raise UsageError(f"{_DSN} and --url are mutually exclusive")
+        raise UsageError(f"{_DSN} and {flag} are mutually exclusive")
     if schema is not None:
-        raise UsageError("--schema applies only to Postgres (unset --url)")
+        raise UsageError(f"--schema applies only to Postgres (unset {flag})")
+
+
+def _service_settings(environment: Mapping[str, str], url: str) -> ServiceSettings:
     checked = check_url(url)
     return ServiceSettings(url=checked, token=Secret(read_client_token(environment)))
+
+
+def _root_settings(root: Path) -> RootSettings:
+    try:
+        return RootSettings(root=existing_folder(str(root)))
+    except ValueError as error:
+        raise UsageError(f"--root {error}") from None
 
 
 @asynccontextmanager
@@ -100,6 +133,18 @@ async def _open_database(settings: DatabaseSettings) -> AsyncIterator[Opened]:
         yield Opened(store=store)
     finally:
         await pool.close()
+
+
+@asynccontextmanager
+async def _open_root(settings: RootSettings) -> AsyncIterator[Opened]:
+    try:
+        files = importlib.import_module("commonhold.adapters.file")
+    except ModuleNotFoundError as error:
+        if error.name not in _FILE_PACKAGES:
+            raise
+        raise UsageError("--root needs: pip install 'commonhold[files]'") from None
+    async with files.FileStore(settings.root) as store:
+        yield Opened(store=store)
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
@@ -47,6 +48,7 @@ _ONE_SELECTOR = "give exactly one of --all, --through N or --turns N[,N...]"
 
 Actor = Annotated[str, Parameter(help="the name on every change: KIND:ID[/...]")]
 Schema = Annotated[str | None, Parameter(help="Postgres schema [default: COMMONHOLD_SCHEMA]")]
+Root = Annotated[Path | None, Parameter(help="a directory of files, of this machine")]
 Url = Annotated[str | None, Parameter(help="a state service; its token is in NEOSIAN_CLIENT_TOKEN")]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="one JSON object")]
 DryRun = Annotated[bool, Parameter(negative="", help="plan only; change nothing")]
@@ -78,6 +80,7 @@ def maintain_mounts(
     dry_run: DryRun = False,
     actor: Actor = DEFAULT_ACTOR,
     url: Url = None,
+    root: Root = None,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> int:
@@ -90,7 +93,7 @@ def maintain_mounts(
         min_age_days=min_age_days,
         dry_run=dry_run,
     )
-    settings = read_store_settings(os.environ, url=url, schema=schema)
+    settings = read_store_settings(os.environ, url=url, root=root, schema=schema)
     run = _maintain if model is None else _maintenance_with(model)
     report = asyncio.run(_run_pass(settings, garden, run))
     answer(pass_object(report), _pass_lines(report), as_json=as_json)
@@ -112,6 +115,7 @@ def redact_turns(
     turns: Annotated[str | None, Parameter(help="turns N,N,...")] = None,
     actor: Actor = DEFAULT_ACTOR,
     url: Url = None,
+    root: Root = None,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> int:
@@ -122,7 +126,7 @@ def redact_turns(
         check_conversation_id(conversation)
     except ConversationIdInvalidError as error:
         raise UsageError(f"[{error.code}] {error}") from None
-    settings = read_store_settings(os.environ, url=url, schema=schema)
+    settings = read_store_settings(os.environ, url=url, root=root, schema=schema)
     erasure, client = asyncio.run(_redact(settings, conversation, selection=selection, actor=actor))
     answer(erasure_object(erasure, client=client), _erasure_lines(erasure), as_json=as_json)
     if erasure.unfinished is not None:
@@ -146,6 +150,7 @@ def prune_store(
     hold_scope: Held = None,
     actor: Actor = DEFAULT_ACTOR,
     url: Url = None,
+    root: Root = None,
     schema: Schema = None,
     as_json: AsJson = False,
 ) -> None:
@@ -158,7 +163,7 @@ def prune_store(
     if "" in (scope or ()):
         raise UsageError("--scope takes the beginning of a scope; an empty one begins them all")
     holds = Holds(conversations=hold_conversation or (), scopes=hold_scope or ())
-    settings = read_store_settings(os.environ, url=url, schema=schema)
+    settings = read_store_settings(os.environ, url=url, root=root, schema=schema)
 
     async def run() -> tuple[PruneReport, str | None]:
         async with open_store(settings) as opened:

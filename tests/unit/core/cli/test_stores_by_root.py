@@ -1,0 +1,100 @@
+"""The verbs that work on a store, pointed at a directory of files."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonhold.adapters.file import FileStore
+from commonhold.cli import shell
+from commonhold.contract import Message
+
+MAINTAIN = ("memory", "maintain", "--scope", "user:ana", "--min-age-days", "0")
+REDACT = ("redact", "chat-1", "--all")
+PRUNE = ("prune", "--older-than", "1d")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NEOSIAN_POSTGRES_DSN", "NEOSIAN_SCOPE", "NEOSIAN_CLIENT_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[FileStore]:
+    async with FileStore(tmp_path / "root") as store:
+        for path, content in {"a": "same", "b": "same", "blank": " "}.items():
+            await store.write("user:ana", path, content)
+        await store.append_turn("chat-1", [Message(role="user", content="hi")])
+        await store.write("user:ana", "sessions/chat-1", "# session")
+        yield store
+
+
+async def run(capfd: pytest.CaptureFixture[str], *line: str) -> tuple[int, dict[str, Any], str]:
+    """The status, the one object on stdout, and stderr; the verb has a loop of its own."""
+    status = await asyncio.to_thread(shell.main, [*line, "--json"])
+    written = capfd.readouterr()
+    answer = written.out.splitlines()[-1]
+    return status, json.loads(answer), written.err
+
+
+async def test_the_verbs_work_on_the_files(
+    store: FileStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root = ("--root", str(tmp_path / "root"))
+    status, tidied, _ = await run(capfd, *MAINTAIN, *root)
+    assert status == 0
+    assert [write["path"] for write in tidied["writes"]] == ["/memories/blank", "/memories/b"]
+    assert await store.read("user:ana", "b") is None
+    status, erased, _ = await run(capfd, *REDACT, *root)
+    assert (status, erased["count"]) == (0, 1)
+    assert erased["documents"] == [{"scope": "user:ana", "path": "sessions/chat-1"}]
+    status, pruned, _ = await run(capfd, *PRUNE, *root)
+    assert (status, pruned["turns"]) == (0, 0)
+    status, expired, _ = await run(capfd, *PRUNE, "--scope", "user:", *root)
+    assert (status, expired["documents"]) == (0, [])
+
+
+async def test_a_broken_file_is_named_in_the_hint(
+    store: FileStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    history = "conversations/chat-1/turns.jsonl"
+    with (tmp_path / "root" / history).open("ab") as file:
+        file.write(b"{")
+    status, answer, said = await run(capfd, *REDACT, "--root", str(tmp_path / "root"))
+    assert status == 1
+    assert answer["error"].startswith("[agent_conversation_format_unsupported] ")
+    assert answer["hint"] == f"in {history}, line 2"
+    assert f"hint: in {history}, line 2" in said
+
+
+@pytest.mark.parametrize("line", [MAINTAIN, REDACT, PRUNE], ids=lambda line: line[0])
+async def test_a_wrong_place_is_status_two_and_makes_nothing(
+    line: tuple[str, ...],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there, missing = str(tmp_path), str(tmp_path / "missing")
+    hints = {
+        ("--root", missing): "--root must be a directory that exists",
+        ("--root", there, "--url", "http://h:1"): "--root and --url are mutually exclusive",
+        ("--root", there, "--schema", "s"): "--schema applies only to Postgres (unset --root)",
+    }
+    for flags, hint in hints.items():
+        assert await run(capfd, *line, *flags) == (
+            2,
+            {"error": "usage", "hint": hint},
+            f"error: {hint}\n",
+        )
+    monkeypatch.setenv("NEOSIAN_POSTGRES_DSN", "postgresql://u@h/d")
+    status, answer, _ = await run(capfd, *line, "--root", there)
+    assert (status, answer["hint"]) == (2, "NEOSIAN_POSTGRES_DSN and --root are mutually exclusive")
+    assert list_names(tmp_path) == []
+
+
+def list_names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]
