@@ -50,9 +50,6 @@ class SystemCalls:
     def make_folder(self, path: str) -> None:
         Path(path).mkdir(mode=FOLDER_MODE)
 
-    def remove_folder(self, path: str) -> None:
-        Path(path).rmdir()
-
 
 def write_all(calls: SystemCalls, fd: int, data: bytes, *, offset: int) -> None:
     """Write the whole of `data`: the system may take a part at a time."""

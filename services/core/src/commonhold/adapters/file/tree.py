@@ -45,6 +45,8 @@ class Tree:
     def __init__(self, root: str) -> None:
         self.root = root
         self.folds_case = False
+        # Looked at once: nobody who keeps to the lock takes a folder away.
+        self._folders: set[str] = set()
 
     @property
     def is_writable(self) -> bool:
@@ -61,6 +63,8 @@ class Tree:
             if place is not Place.FOLDER:
                 return Place.BLOCKED
             above, here = here, f"{here}/{name}"
+            if here in self._folders:
+                continue
             try:
                 mode = os.lstat(here).st_mode
             except FileNotFoundError:
@@ -68,6 +72,8 @@ class Tree:
             place = self._place(mode, here)
             if self.folds_case and name not in os.listdir(above):  # noqa: PTH208 - names alone
                 raise SpelledOtherwiseError(self._relative(here))
+            if place is Place.FOLDER:
+                self._folders.add(here)
         return place
 
     def read(self, file: str) -> bytes | None:
