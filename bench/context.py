@@ -32,6 +32,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     plain_turns: int = 20_000
     memory_requests: int = 100_000
     large_body_bytes: int = 60 * 1024 * 1024
+    moved_scopes: int = 10
+    moved_versions: int = 500
 
 
 FULL = Scale()
@@ -46,6 +48,7 @@ QUICK = Scale(
     turns=50_000,
     plain_turns=2_000,
     memory_requests=10_000,
+    moved_scopes=2,
 )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from bench import texts
-from bench.cases import depth, files, gateway, memory, remote, searches, throughput
+from bench.cases import depth, files, gateway, memory, remote, searches, throughput, transfers
 from bench.context import FULL, QUICK, Bench, Scale
 from bench.findings import Report
 from bench.reports import Run, describe_machine, keep, load_average, table
@@ -35,6 +35,7 @@ CASES: Mapping[str, Callable[[Bench], Report]] = {
     "gateway-index": gateway.index_by_scope,
     "remote": remote.calls,
     "files": files.overwrites,
+    "transfers": transfers.rows_moved,
     "memory-small": memory.small_bodies,
     "memory-large": memory.large_bodies,
     "writes-by-scope": depth.writes_by_scope,
