@@ -1,6 +1,9 @@
 """`migrate --check`: what it says of a database, and that it waits for the migration to finish."""
 
 import asyncio
+import os
+import signal
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -67,6 +70,20 @@ async def test_it_needs_only_what_the_serving_role_has(empty_database_dsn: str) 
         await conn.execute(f"DROP OWNED BY {role}")
         await conn.execute(f"DROP ROLE {role}")
         await conn.close()
+
+
+async def test_a_waiting_container_ends_when_it_is_told_to(empty_database_dsn: str) -> None:
+    waiting = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "commonhold.cli", "migrate", "--check", "--wait", "600"),
+        env={**os.environ, "NEOSIAN_POSTGRES_DSN": empty_database_dsn},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert waiting.stdout is not None
+    async with asyncio.timeout(30):
+        assert (await waiting.stdout.readline()).startswith(b"waiting: ")
+        waiting.terminate()
+        # By its own handler: as the first process of a container it has no other.
+        assert await waiting.wait() == 128 + signal.SIGTERM
 
 
 def test_the_verb_changes_nothing_and_says_why(

@@ -6,7 +6,9 @@ other verb needs the extra `commonhold[cli]` and is looked up only when it is ca
 
 import importlib
 import os
+import signal
 import sys
+from types import FrameType
 
 from commonhold.cli import migrate
 from commonhold.ops.logging import configure_logging
@@ -22,8 +24,14 @@ def main() -> None:
         sys.exit(_INTERRUPTED)
 
 
+def _end(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
 def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["migrate"]:
+        # The first process of a container is not ended by a signal that it does not handle.
+        signal.signal(signal.SIGTERM, _end)
         return migrate.main(arguments[1:], os.environ)
     try:
         shell = importlib.import_module("commonhold.cli.shell")
