@@ -137,8 +137,9 @@ CLUSTER_IMAGES := $(SERVICES:%=commonhold-%:local) postgres:17 prom/prometheus:v
 
 .PHONY: cluster
 cluster: images ## Start a Kubernetes on this machine, load the images, print its KUBECONFIG
-	@kubeconfig=$$(deploy/offline/kubernetes.sh up | tail -n 1) && \
-	  deploy/offline/kubernetes.sh load $(CLUSTER_IMAGES) && echo "export KUBECONFIG=$$kubeconfig"
+	@kubeconfig=$$(deploy/offline/kubernetes.sh up) && \
+	  deploy/offline/kubernetes.sh metrics && deploy/offline/kubernetes.sh load $(CLUSTER_IMAGES) && \
+	  echo "export KUBECONFIG=$$kubeconfig"
 
 .PHONY: cluster-down
 cluster-down: ## Stop it and delete its data
@@ -148,7 +149,7 @@ cluster-down: ## Stop it and delete its data
 
 .PHONY: test
 test: $(STAMP) ## Run all tests (with Docker where it is, and saying so where it is not)
-	@$(PYTEST)
+	@$(PYTEST) $(ARGS)
 
 .PHONY: test-fast
 test-fast: $(STAMP) ## Run the tests that need neither network nor database
@@ -157,6 +158,10 @@ test-fast: $(STAMP) ## Run the tests that need neither network nor database
 .PHONY: test-integration
 test-integration: $(STAMP) ## Run the tests against a real Postgres
 	@$(PYTEST) tests/integration
+
+.PHONY: test-cluster
+test-cluster: $(STAMP) ## Run the tests of the chart in the cluster of KUBECONFIG
+	@$(PYTEST) tests/cluster
 
 VERSIONS ?= 3.11 3.13
 

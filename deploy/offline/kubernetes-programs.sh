@@ -21,7 +21,7 @@ monitoring=github.com/prometheus-operator/prometheus-operator/pkg/apis/monitorin
 
 say() { printf 'kubernetes: %s\n' "$*" >&2; }
 die() { printf 'kubernetes: error: %s\n' "$*" >&2; exit 1; }
-need_go() { command -v go >/dev/null || die 'compiling the cluster needs Go 1.25 or later on the PATH'; }
+need_go() { command -v go >/dev/null || die 'compiling the cluster needs Go 1.26 or later on the PATH'; }
 
 # One Go module for all of them, so that what they share is compiled once.
 commands=(

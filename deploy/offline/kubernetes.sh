@@ -12,9 +12,9 @@
 #
 # Its programs are compiled by kubernetes-programs.sh from their public Go modules and kept; containerd,
 # runc and the CNI plugins are Debian's. Idempotent. Run as root, after ensure-docker.sh. `up` prints
-# the path of the kubeconfig last, and puts kubectl on the PATH where there is none:
+# the path of the kubeconfig, and puts kubectl on the PATH where there is none:
 #
-#   export KUBECONFIG=$(deploy/offline/kubernetes.sh up | tail -n 1)
+#   export KUBECONFIG=$(deploy/offline/kubernetes.sh up)
 #
 #   COMMONHOLD_KUBE_CACHE    the programs             (default ~/.cache/commonhold-kube)
 #   COMMONHOLD_KUBE_DIR      state and logs           (default /var/lib/commonhold-kube)
@@ -123,7 +123,7 @@ ctr() { command ctr --address "$containerd_socket" --namespace k8s.io "$@"; }
 start_network() {
     sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1 2>/dev/null || true
     ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
-    ip addr show dev "$bridge" | grep -q "$node_ip/" || ip addr add "$node_ip/24" dev "$bridge"
+    [[ $(ip addr show dev "$bridge") == *" $node_ip/"* ]] || ip addr add "$node_ip/24" dev "$bridge"
     ip link set "$bridge" up
     # A service address that nothing answers for must not leave this machine.
     ip route replace "$service_cidr" dev "$bridge"
@@ -221,7 +221,8 @@ shutdownGracePeriod: 0s
 YAML
     start kubelet "$bin/kubelet" --config "$dir/kubelet.yaml" --kubeconfig "$dir/kubelet.kubeconfig" \
         --root-dir "$dir/kubelet" --cert-dir "$dir/kubelet-pki" --hostname-override "$node" --node-ip "$node_ip"
-    cat >"$dir/proxy.yaml" <<YAML
+    # kube-proxy ends when its file is written again.
+    running kube-proxy || cat >"$dir/proxy.yaml" <<YAML
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 clientConnection: {kubeconfig: $dir/proxy.kubeconfig}
@@ -269,6 +270,9 @@ add_volumes() {
         done
     } | kubectl apply --server-side -f - >/dev/null
 }
+
+# To the cluster of KUBECONFIG, where that names one.
+add_crds() { command kubectl --kubeconfig "${KUBECONFIG:-$kubeconfig}" apply --server-side -f "$crds" >/dev/null; }
 
 start_metrics() {
     start metrics-server "$bin/metrics-server" --kubeconfig "$kubeconfig" --authentication-kubeconfig "$kubeconfig" \
@@ -361,7 +365,7 @@ stop_containers() {
 case ${1:-} in
     up) up ;;
     load) shift; load "$@" ;;
-    crds) "$programs" crds "$version" "$cache/$version"; kubectl apply --server-side -f "$crds" >/dev/null ;;
+    crds) "$programs" crds "$version" "$cache/$version"; add_crds ;;
     metrics) "$programs" metrics "$version" "$cache/$version"; start_metrics ;;
     status) status ;;
     down) down ;;
