@@ -57,6 +57,11 @@ class TestRestricted:
                 assert named == []
                 assert "envFrom" not in container
 
+    def test_what_a_container_said_last_is_shown_with_its_pod(self, values: Path) -> None:
+        for pod in render(values).pods().values():
+            for container in containers_of(pod):
+                assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
+
     def test_every_container_has_a_memory_limit_and_requests(self, values: Path) -> None:
         for pod in render(values).pods().values():
             for container in containers_of(pod):

@@ -58,6 +58,7 @@ spec:
         - name: {{ .component }}
           image: {{ $image }}
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          terminationMessagePolicy: FallbackToLogsOnError
           env:
             {{- include "commonhold.commonEnv" $all | nindent 12 }}
             {{- .env | trim | nindent 12 }}

@@ -31,6 +31,7 @@ securityContext: {{- include "commonhold.podSecurity" . | nindent 2 }}
 - name: schema
   image: {{ .image }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  terminationMessagePolicy: FallbackToLogsOnError
   command: [commonhold, migrate, --check, --wait, {{ .root.Values.migration.waitSeconds | int64 | quote }}]
   env:
     - {name: NEOSIAN_POSTGRES_DSN_FILE, value: {{ include "commonhold.dsnFile" . }}}

@@ -47,6 +47,7 @@ file of the Secret, or a file that an init container made of the Secret's parts.
 - name: dsn
   image: {{ .image }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  terminationMessagePolicy: FallbackToLogsOnError
   command: [python, -c, {{ .root.Files.Get "files/dsn.py" | toJson }}]
   args: [/run/commonhold/postgres, /run/commonhold/dsn/dsn, {{ .settings.parameters | quote }}]
   securityContext: {{- include "commonhold.containerSecurity" . | nindent 4 }}
