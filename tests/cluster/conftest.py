@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from tests.support.cluster.callers import Callers, Entrances
-from tests.support.cluster.commands import Namespace, new_namespace, run
+from tests.support.cluster.commands import CommandError, Namespace, new_namespace, run
 from tests.support.cluster.releases import (
     DEMO_SECRET,
     SCOPE,
@@ -106,6 +106,15 @@ def images() -> None:
     )
     if missing := [image for image in IMAGES if f"/{image}" not in there]:
         pytest.fail(f"the cluster lacks {', '.join(missing)}: `make cluster` loads them")
+
+
+@pytest.fixture(scope="session")
+def resource_metrics(images: None) -> None:
+    """The cluster measures its pods, as autoscaling needs."""
+    try:
+        run("kubectl", "top", "node")
+    except CommandError as error:
+        pytest.fail(f"the cluster has no resource metrics: `make cluster` adds them ({error})")
 
 
 @pytest.fixture(scope="session")

@@ -27,8 +27,8 @@ from tests.support.cluster.releases import (
 
 SERVING = ("state", "gateway")
 POSTGRES_POD = f"{DEMO_POSTGRES}-0"
-# Once the database is back it is noticed within a second by each replica.
-NOTICED_SECONDS = 5.0
+# Each replica looks once a second whether the database is back; a busy machine takes longer.
+NOTICED_SECONDS = 15.0
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ and after the second that Retry-After names where the answer was 503.
 
 import asyncio
 import random
+import secrets
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -71,6 +72,8 @@ class Callers:
         self.calls: list[Call] = []
         self._entrances = entrances
         self._token = token
+        # Keys and units of this run alone: the release may have served another.
+        self._run = f"r{secrets.token_hex(3)}"
         self._mount = mount
         self._scope = scope
         self._stopping = threading.Event()
@@ -81,7 +84,7 @@ class Callers:
                 [entrances.state_port],
                 host=host,
                 token=token,
-                name=name,
+                name=f"{self._run}{name}",
                 patience=PATIENCE_SECONDS,
             )
             for name in WRITERS
@@ -170,7 +173,7 @@ class Callers:
         source = random.Random(caller)
         number = 0
         while not self._stopping.is_set():
-            unit, number = f"{caller}u{number // ACTS_PER_UNIT}", number + 1
+            unit, number = f"{self._run}{caller}u{number // ACTS_PER_UNIT}", number + 1
             name = client.next_name()
             if source.random() < 0.4:
                 route, request = "conversation/append_turn", turn_of(f"callers-{unit}", name)
@@ -193,10 +196,10 @@ class Callers:
         """Make one document after another, and put lines into it."""
         number = 0
         while not self._stopping.is_set():
-            path = f"callers/{caller}/{number}"
+            path = f"callers/{self._run}/{caller}/{number}"
             number += 1
             for line in range(LINES_PER_DOCUMENT):
-                text = f"{caller}d{number}l{line}"
+                text = f"{self._run}{caller}d{number}l{line}"
                 if line == 0:
                     arguments: dict[str, str | int] = {"command": "create", "file_text": text}
                 else:

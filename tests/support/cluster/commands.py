@@ -91,13 +91,13 @@ class Namespace(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def new_namespace(word: str, *, enforce: str = "restricted") -> Iterator[Namespace]:
-    """A namespace of that Pod Security level, deleted at the end."""
+def new_namespace(word: str, *labels: str, enforce: str = "restricted") -> Iterator[Namespace]:
+    """A namespace of that Pod Security level, deleted at the end; labels are `name=value`."""
     name = f"commonhold-{word}-{secrets.token_hex(3)}"
     run("kubectl", "create", "namespace", name)
     try:
-        label = f"pod-security.kubernetes.io/enforce={enforce}"
-        run("kubectl", "label", "namespace", name, label)
+        level = f"pod-security.kubernetes.io/enforce={enforce}"
+        run("kubectl", "label", "namespace", name, level, *labels)
         yield Namespace(name)
     finally:
         with contextlib.suppress(CommandError):

@@ -27,11 +27,14 @@ GARDENS = f"""
 mounts = [{{scope = "{SCOPE}", path = "project"}}]
 interval = "1h"
 """
+MONITORING = {"commonhold.example/monitoring": "yes"}
+"""Labels of a namespace that may read the metrics."""
 WHOLE: dict[str, Any] = {
     "image": {"tag": "local"},
     "state": SERVING,
     "gateway": SERVING,
     "tokens": {"previousKey": "previous"},
+    "networkPolicy": {"monitoring": [{"namespaceSelector": {"matchLabels": MONITORING}}]},
     "maintenance": {"enabled": True, "gardens": {"toml": GARDENS}, "resources": SMALL},
 }
 """Values of a whole release, beside those of the demo: all three services."""
@@ -138,9 +141,18 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
         return self.namespace.execute(pod, *command, stdin=statement)
 
 
-def install_demo(namespace: Namespace, *, major: int) -> Release:
-    """Install everything with a Postgres of its own, from nothing."""
-    release = Release(namespace=namespace, major=major, values=WHOLE, files=(DEMO,))
+def alone(site: Namespace, *, major: int = 4, **changes: Any) -> Release:
+    """A release of one pod, not installed, in a schema of its own beside others on a site."""
+    word = f"alone{secrets.token_hex(3)}"
+    values = merged(ALONE, merged({"postgres": {"schema": word}}, changes))
+    return Release(namespace=site, major=major, name=word, values=values)
+
+
+def install_demo(
+    namespace: Namespace, *, major: int, values: dict[str, Any] | None = None
+) -> Release:
+    """Install from nothing with a Postgres of its own: everything, unless `values` say else."""
+    release = Release(namespace=namespace, major=major, values=values or WHOLE, files=(DEMO,))
     parts = {"host": DEMO_POSTGRES, "port": "5432", "username": "commonhold"}
     parts |= {"dbname": "commonhold", "password": secrets.token_hex(12)}
     parts |= {"token": secrets.token_hex(12), "previous": secrets.token_hex(12)}
