@@ -2,8 +2,8 @@
 
 import copy
 import json
+import resource
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,12 +70,12 @@ def test_it_lints(values: Path, major: int) -> None:
 
 
 def test_it_renders_in_under_a_second() -> None:
-    best = 60.0
-    for attempt in range(3):
-        started = time.perf_counter()
-        render_text(FULL, release=f"timed-{attempt}")
-        best = min(best, time.perf_counter() - started)
-    assert best < 1.0
+    # Of the processor: what else runs on the machine is no fault of the chart.
+    helm()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    render_text(FULL, release="timed")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert 0 < after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
 
 
 @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)

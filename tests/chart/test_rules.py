@@ -71,6 +71,12 @@ class TestAlert:
         assert faults_of(expression) == []
         assert recorded_in(expression) <= RECORDED
 
+    def test_it_tells_releases_apart(self, name: str) -> None:
+        grouped = re.findall(r"\bby \(([^)]*)\)", ALERTS[name]["expr"])
+        summed = re.findall(r"\b(?:sum|max|min)\b", ALERTS[name]["expr"])
+        assert len(grouped) == len(summed)
+        assert all("namespace" in labels.split(", ") for labels in grouped)
+
     def test_its_runbook_says_what_to_do(self, name: str) -> None:
         annotations = ALERTS[name]["annotations"]
         assert annotations["runbook_url"] == f"docs/runbooks/{name}.md"
@@ -90,6 +96,7 @@ class TestAlert:
 def test_what_is_recorded_is_made_of_what_the_services_say_and_is_used(name: str) -> None:
     (rule,) = [rule for rule in RULES if rule.get("record") == name]
     assert faults_of(rule["expr"]) == []
+    assert rule["expr"].count("sum") == rule["expr"].count("sum by (namespace, ")
     alerts = set().union(*(recorded_in(alert["expr"]) for alert in ALERTS.values()))
     dashboards = "".join(path.read_text() for path in CHART.glob("files/dashboards/*.json"))
     assert name in alerts or name in dashboards
@@ -183,5 +190,7 @@ class TestInTheChart:
             assert endpoint["port"] == "ops"
             relabeling = {"targetLabel": "job", "replacement": f"commonhold-{component}"}
             assert endpoint["relabelings"] == [relabeling]
+            # Else the label `service` of our metrics gives way to the name of the Service.
+            assert endpoint["honorLabels"] is True
             labels = chart.one("Service", f"memory-{component}")["metadata"]["labels"]
             assert spec["selector"]["matchLabels"].items() <= labels.items()
