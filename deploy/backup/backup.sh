@@ -12,6 +12,8 @@
 # not, and neither is what may be lost at any time.
 
 set -euo pipefail
+# A dump holds everything.
+umask 077
 
 folder=${BACKUPS:?}
 every=${BACKUP_EVERY_SECONDS:?}

@@ -36,7 +36,7 @@ SOURCES = sorted(
 MEMBERS = "services/*/pyproject.toml"
 CITATION = re.compile(
     r"(?<![\w/])(?:docs/reference/)?"
-    r"(?P<page>grammar|stores|errors|memory-tool|mcp|wire|schema|settings|metrics|kits|cli|models|cache|maintenance)\.md\)?,"
+    r"(?P<page>grammar|stores|errors|memory-tool|mcp|wire|schema|settings|metrics|kits|cli|models|cache|filestore|maintenance)\.md\)?,"
     r' (?:(?:section )?"(?P<title>[^"]+)"|sections? (?P<numbers>\d+(?:(?:, | and | to )\d+)*))'
 )
 MARGIN = re.compile(r"\s*\n\s*(?:#|--)?\s*")

@@ -1,6 +1,7 @@
 """The page on backups, typed as it stands: what was dumped is found again, and served."""
 
 import json
+import stat
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -43,6 +44,7 @@ async def test_the_drill_of_the_page_finds_what_was_dumped(
             assert (await post(service, "memory/write", document)).status == 200
         assert (await post(service, "conversation/append_turn", TURN)).status == 200
         typed(given + dump, folder=tmp_path)
+        assert stat.S_IMODE((tmp_path / "commonhold.dump").stat().st_mode) == 0o600
         redaction = {"scope": "user:ana", "path": "erased"}
         assert (await post(service, "memory/redact", redaction)).status == 200
         typed(given + restore, folder=tmp_path)

@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import ssl
+import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -153,6 +154,7 @@ def _refuse_half_of(dump: str, site: Site) -> None:
     """A dump that is cut off is no dump: it is refused, and changes nothing."""
     copy = site.folder / dump
     site.type(f"docker compose cp backup:/var/lib/postgresql/data/{dump} .")
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     copy.write_bytes(copy.read_bytes()[: copy.stat().st_size * 2 // 3])
     with pytest.raises(AssertionError, match="pg_restore: error"):
         site.type(f"docker compose exec -T backup backup restore - < {dump}")
