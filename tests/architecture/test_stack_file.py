@@ -40,6 +40,8 @@ class TestContainer:
         assert service["mem_limit"]
         assert service["cpus"]
         assert service["pids_limit"]
+        # The engine's default keeps every line for ever.
+        assert service["logging"] == {"driver": "local"}
         assert "privileged" not in service
 
     def test_it_comes_back_and_says_whether_it_is_well(self, name: str) -> None:
