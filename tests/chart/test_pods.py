@@ -62,6 +62,13 @@ class TestRestricted:
             for container in containers_of(pod):
                 assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
 
+    def test_what_is_secret_is_read_by_the_group_of_the_pod_alone(self, values: Path) -> None:
+        for pod in render(values).pods().values():
+            security = pod["securityContext"]
+            assert security["fsGroup"] == security["runAsGroup"] == 10001
+            modes = {each["secret"]["defaultMode"] for each in pod["volumes"] if "secret" in each}
+            assert modes == {0o440}
+
     def test_every_container_has_a_memory_limit_and_requests(self, values: Path) -> None:
         for pod in render(values).pods().values():
             for container in containers_of(pod):
@@ -183,6 +190,15 @@ class TestLifecycle:
             "livenessProbe": {"path": "/livez", "port": "ops"},
             "readinessProbe": {"path": "/readyz", "port": "ops"},
         }
+
+    @pytest.mark.parametrize("component", SERVICES)
+    def test_a_slow_start_and_a_busy_moment_are_no_death(self, component: str) -> None:
+        container = render(FULL).container(component)
+        patience = {
+            kind: container[kind]["periodSeconds"] * container[kind]["failureThreshold"]
+            for kind in ("startupProbe", "livenessProbe")
+        }
+        assert min(patience.values()) >= 60
 
     @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
     def test_leaving_and_draining_end_before_the_grace_period(self, values: Path) -> None:
