@@ -110,11 +110,17 @@ class RunningGateway:
         assert reply["id"] == 7
         return reply
 
-    async def call(self, tool: str, *, token: str = TOKEN, **arguments: Any) -> "Called":
+    async def call(
+        self,
+        tool: str,
+        *,
+        token: str = TOKEN,
+        meta: Mapping[str, Any] | None = None,
+        **arguments: Any,
+    ) -> "Called":
         """A tool call without a session."""
-        reply = await self.request(
-            "tools/call", {"name": tool, "arguments": arguments}, token=token
-        )
+        params = {"name": tool, "arguments": arguments, "_meta": meta or {}}
+        reply = await self.request("tools/call", params, token=token)
         return called(reply["result"])
 
     async def initialize(self, version: str = "2025-11-25", **more: Any) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """Stores that a test holds at a gate or lets fail, and readings of the service's metrics."""
 
 import asyncio
+import inspect
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.contract import ConversationTurn, MemoryDocument, Message
+from commonhold.contract.errors import StoreUnavailableError
 from tests.support.goldens.expectations import assert_plain
 from tests.support.raw_http import Answer
 from tests.support.wire_service import Wire
@@ -44,6 +47,18 @@ class FailingStore(InMemoryStore):
         self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
     ) -> ConversationTurn:
         raise self.failure
+
+
+class AwayStore(InMemoryStore):
+    """Cannot be reached, whatever is asked of it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        return _away if inspect.iscoroutinefunction(value) else value
+
+
+async def _away(*_arguments: object, **_named: object) -> NoReturn:
+    raise StoreUnavailableError("postgresql://hunter2@db")
 
 
 def assert_unavailable(answer: Answer) -> None:

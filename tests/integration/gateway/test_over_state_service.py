@@ -142,7 +142,7 @@ async def test_a_state_service_that_comes_late_and_goes_away(database_dsn: str) 
             await gw.until_ops("/readyz", status=200)
             await call(gw, "memory", command="create", path="/user/a", content="one")
         failed = await call(gw, "memory", command="view", path="/user/a")
-        assert failed == "Tool 'memory' failed: internal error"
+        assert failed == "Tool 'memory' failed: the store is not reachable at the moment"
         # Ready it stays: all replicas would leave at once.
         assert (await gw.ops("/readyz")).status == 200
         async with state_process(database_dsn, settings=settings) as state:

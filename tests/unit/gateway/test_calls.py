@@ -1,15 +1,35 @@
 """Bounds of a call, and what is said and counted of it (docs/reference/mcp.md, section 7)."""
 
 import asyncio
+from typing import Any
 
 from structlog.testing import capture_logs
 
 from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.usecases.dispatcher import COMMANDS
 from commonhold_gateway.app import Limits
+from commonhold_gateway.calls import IDEMPOTENCY_KEY
+from commonhold_gateway.tools.table import TOOLS
 from tests.support.gateway_service import Called, RunningGateway, running_gateway
-from tests.support.held_stores import FailingStore, GatedStore
+from tests.support.held_stores import AwayStore, FailingStore, GatedStore
 
 VIEW = {"command": "view", "path": "/user/a"}
+# Each tool and each command, and whether it may change something.
+CALLS: list[tuple[str, dict[str, Any], bool]] = [
+    ("memory", VIEW, False),
+    ("memory", {"command": "view"}, False),
+    ("memory", {"command": "create", "path": "/user/a", "content": "x"}, True),
+    ("memory", {"command": "str_replace", "path": "/user/a", "old_str": "x", "new_str": ""}, True),
+    ("memory", {"command": "insert", "path": "/user/a", "insert_line": 0, "insert_text": ""}, True),
+    ("memory", {"command": "delete", "path": "/user/a"}, True),
+    ("memory", {"command": "rename", "old_path": "/user/a", "new_path": "/user/b"}, True),
+    ("list_skills", {}, False),
+    ("load_skill", {"name": "release"}, False),
+    ("recall_turn", {"turn": 1, "conversation": "c"}, False),
+    ("search_history", {"query": "x"}, False),
+    ("continue_session", {}, True),
+    ("handoff", {"note": "x"}, True),
+]
 
 
 def sample(gateway: RunningGateway, name: str) -> float:
@@ -61,6 +81,29 @@ async def test_what_breaks_inside_is_logged_and_not_told() -> None:
         assert answer == Called(failed=True, text="Tool 'memory' failed: internal error", hint=None)
         assert [log["event"] for log in logs if log["log_level"] == "error"] == ["tool_failed"]
         assert calls(gateway, "failed") == 1
+
+
+async def test_a_store_that_is_away_is_told_by_every_tool_and_its_reason_by_none() -> None:
+    async with running_gateway(AwayStore()) as gateway:
+        with capture_logs() as logs:
+            answers = [
+                (await gateway.call(tool, meta=meta, **arguments), changes)
+                for tool, arguments, changes in CALLS
+                for meta in ({}, {IDEMPOTENCY_KEY: f"key-of-{tool}-{len(arguments)}"})
+            ]
+        failed = sum(calls(gateway, "failed", tool=tool.name) for tool in TOOLS)
+    assert {tool for tool, *_rest in CALLS} == {tool.name for tool in TOOLS}
+    assert {arguments.get("command") for _tool, arguments, _changes in CALLS} >= COMMANDS.keys()
+    for answer, changes in answers:
+        assert answer.failed
+        assert answer.text.endswith(" failed: the store is not reachable at the moment")
+        assert "Repeat the call" in (answer.hint or "")
+        assert ("unknown" in (answer.hint or "")) is changes
+        assert ("Nothing was changed" in (answer.hint or "")) is not changes
+        assert "hunter2" not in f"{answer}"
+    assert failed == len(answers)
+    reasons = [log["reason"] for log in logs if log["event"] == "tool_failed"]
+    assert reasons == ["postgresql://hunter2@db"] * len(answers)
 
 
 async def test_a_success_a_refusal_and_what_is_no_tool_are_told_apart() -> None:

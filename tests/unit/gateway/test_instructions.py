@@ -11,6 +11,7 @@ from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.contract import MemoryEntry, Outline, StoreUnavailableError
 from commonhold.usecases.instructions import INDEX_UNAVAILABLE
 from tests.support.gateway_service import RunningGateway, reach_of, running_gateway
+from tests.support.held_stores import AwayStore
 
 SKILL = "---\ndescription: Ship it\n---\n1. Test.\n2. Tag."
 
@@ -74,7 +75,7 @@ async def test_a_lost_store_degrades_them_and_calls_fail_in_band() -> None:
             answer = await gateway.call("memory", command="view")
         assert INDEX_UNAVAILABLE in text
         assert "Never store a secret" in text
-        assert answer.text == "Tool 'memory' failed: internal error"
+        assert answer.text == "Tool 'memory' failed: the store is not reachable at the moment"
 
 
 class TestPrompts:
@@ -101,6 +102,19 @@ class TestPrompts:
         reply = await gateway.request("prompts/get", {"name": name, "arguments": {"a": "b"}})
         assert reply["error"]["code"] == -32602
         assert reply["error"]["message"] == f"Skill {name!r} not found"
+
+    @pytest.mark.parametrize(
+        ("method", "params"), [("prompts/list", {}), ("prompts/get", {"name": "release"})]
+    )
+    async def test_a_store_that_is_away_is_told(self, method: str, params: dict[str, Any]) -> None:
+        async with running_gateway(AwayStore()) as gateway:
+            with capture_logs() as logs:
+                reply = await gateway.request(method, params)
+        assert reply["error"] == {
+            "code": -32603,
+            "message": "The store is not reachable at the moment",
+        }
+        assert [log["event"] for log in logs] == ["prompts_failed"]
 
     async def test_what_breaks_is_logged_and_not_told(self) -> None:
         store = LostStore()

@@ -22,8 +22,9 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from commonhold.contract.errors import StoreUnavailableError
 from commonhold.usecases.envelopes import ToolResult
-from commonhold.usecases.failures import CommandError
+from commonhold.usecases.failures import STORE_AWAY, CommandError
 from commonhold.usecases.instructions import render_instructions
 from commonhold.usecases.prompts import PromptText, get_prompt, list_prompts
 from commonhold_gateway.callers import Caller, Stores
@@ -205,6 +206,9 @@ class Surface:
             raise MCPError(types.INTERNAL_ERROR, f"Too many calls at once: {error}") from None
         except TimeoutError:
             raise MCPError(types.INTERNAL_ERROR, "Timed out") from None
+        except StoreUnavailableError as error:
+            logger.warning("prompts_failed", reason=error.reason)
+            raise MCPError(types.INTERNAL_ERROR, STORE_AWAY.capitalize()) from None
 
 
 async def _find_prompt(caller: Caller, name: str) -> PromptText:

@@ -193,7 +193,7 @@ async def test_a_store_that_is_away_is_logged_without_a_traceback(store: InMemor
         error = await failing(store, StoreUnavailableError("no connection")).fail(
             "view", path="/user/d"
         )
-    assert error == "Tool 'memory' failed: internal error"
+    assert error == "Tool 'memory' failed: the store is not reachable at the moment"
     assert logs == [
         {
             "event": "tool_failed",

@@ -81,7 +81,12 @@ async def dispatch(
     try:
         return await perform(context, command, arguments)
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=_changes(command))
+
+
+def _changes(command: str) -> bool:
+    chosen = COMMANDS.get(command)
+    return chosen is not None and not chosen.only_shows
 
 
 async def perform(context: MemoryContext, command: str, arguments: Mapping[str, Any]) -> ToolResult:

@@ -18,6 +18,7 @@ logger = structlog.get_logger(__name__)
 
 # The code of a call that broke, whatever it was that broke.
 EXECUTION_FAILED = "tool_execution_failed"
+STORE_AWAY = "the store is not reachable at the moment"
 
 LOOK_AROUND = "View / to see what is there."
 CREATE_AGAIN = "Create it again if it is still needed."
@@ -35,6 +36,11 @@ _CONFLICT_HINTS = {
     "revert_stale": _LOOK_AGAIN,
     "destination_exists": "Pick another name, or edit the document that is there.",
 }
+_REPEAT = "Nothing was changed. Repeat the call in a moment."
+_REPEAT_WITH_KEY = (
+    "Whether the change was made is unknown. Repeat the call in a moment: with its idempotency "
+    "key the change is made once; without one, look first at what is there."
+)
 # Refusals that are the caller's to mend. Any other error may tell of the deployment.
 _TOLD = (MemoryStoreError, ConversationStoreError)
 # What a store behind a token answers; its message is written for the bearer.
@@ -58,11 +64,11 @@ class RedactedDocumentError(CommandError):
         super().__init__(f"{virtual_path} is redacted; its content was cleared", hint=CREATE_AGAIN)
 
 
-def answer_failure(tool: str, error: Exception) -> ToolResult:
-    """Render what a tool raised.
+def answer_failure(tool: str, error: Exception, *, changes: bool) -> ToolResult:
+    """Render what a tool raised; `changes` says whether the call could change something.
 
-    Only refusals meant for the caller are told. What else broke is logged under the ids
-    that the edge has bound, and answered without a word of it.
+    Only refusals meant for the caller are told, and that the store is away. What else broke
+    is logged under the ids that the edge has bound, and answered without a word of it.
     """
     if isinstance(error, CommandError):
         return fail(error.message, hint=error.hint, code=error.code)
@@ -71,8 +77,12 @@ def answer_failure(tool: str, error: Exception) -> ToolResult:
     if isinstance(error, StoreUnavailableError):
         # Every call says so while a database is away; where in the code it was tells nothing.
         logger.error("tool_failed", tool=tool, reason=error.reason)
-    else:
-        logger.error("tool_failed", tool=tool, exc_info=error)
+        return fail(
+            f"Tool {tool!r} failed: {STORE_AWAY}",
+            hint=_REPEAT_WITH_KEY if changes else _REPEAT,
+            code=EXECUTION_FAILED,
+        )
+    logger.error("tool_failed", tool=tool, exc_info=error)
     return fail(f"Tool {tool!r} failed: internal error", code=EXECUTION_FAILED)
 
 

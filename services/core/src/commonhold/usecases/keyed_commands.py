@@ -50,7 +50,7 @@ async def dispatch_once(
     try:
         return await answered(lambda: _dispatch_once(context, store, call, command, arguments))
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=True)
 
 
 async def run_once(
@@ -69,7 +69,7 @@ async def run_once(
     try:
         return await answered(lambda: _run_once(context, store, call, run))
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(tool, error)
+        return answer_failure(tool, error, changes=True)
 
 
 async def _run_once(

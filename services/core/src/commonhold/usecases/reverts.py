@@ -32,7 +32,7 @@ async def revert(context: MemoryContext, path: str, *, version: int) -> ToolResu
     try:
         return await _revert(context, path, version)
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=True)
 
 
 async def _revert(context: MemoryContext, path: str, version: int) -> ToolResult:

@@ -41,7 +41,7 @@ async def list_skills(documents: MemoryReader, table: MountTable) -> ToolResult:
     try:
         rows = await read_skills(documents, table)
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure("list_skills", error)
+        return answer_failure("list_skills", error, changes=False)
     return succeed(json.dumps([row.fields() for row in rows]), hint=_authoring_hint(table))
 
 
@@ -50,7 +50,7 @@ async def load_skill(documents: MemoryReader, table: MountTable, name: str) -> T
     try:
         return await _load_skill(documents, table, name)
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure("load_skill", error)
+        return answer_failure("load_skill", error, changes=False)
 
 
 async def read_skills(documents: MemoryReader, table: MountTable) -> list[SkillRow]:

@@ -39,7 +39,7 @@ async def continue_session(
     try:
         return succeed(await _continue(context, Request(conversation, session)))
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=True)
 
 
 async def _continue(context: HistoryContext, request: Request) -> str:

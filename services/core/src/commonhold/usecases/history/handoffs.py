@@ -21,7 +21,7 @@ async def handoff(context: HistoryContext, *, note: str) -> ToolResult:
     try:
         return succeed(await _record(context, note))
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=True)
 
 
 async def _record(context: HistoryContext, text: str) -> str:

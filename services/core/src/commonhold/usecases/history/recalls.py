@@ -22,7 +22,7 @@ async def recall_turn(
         found = await _find(context, conversation, turn)
         return succeed(_render(found, call))
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=False)
 
 
 async def _find(context: HistoryContext, conversation: str, number: int) -> ConversationTurn:

@@ -26,7 +26,7 @@ async def search_history(
     try:
         return succeed(await _search(context, query, conversation=conversation, limit=limit))
     except Exception as error:  # noqa: BLE001 - the outermost frame of a tool: all is answered
-        return answer_failure(TOOL, error)
+        return answer_failure(TOOL, error, changes=False)
 
 
 async def _search(
