@@ -177,6 +177,7 @@ async def running_gateway(
     public: Mapping[str, Reply] | None = None,
     head_seconds: float = 15.0,
     stalled_seconds: float = 30.0,
+    last_request_seconds: float = 0.1,
     most_connections: int | None = None,
 ) -> AsyncIterator[RunningGateway]:
     """Serve the store on a free port of loopback until the block ends.
@@ -206,6 +207,7 @@ async def running_gateway(
             gateway.gates,
             head_seconds=head_seconds,
             stalled_seconds=stalled_seconds,
+            last_request_seconds=last_request_seconds,
             most_connections=most_connections,
         )
         await server.listen(Address("127.0.0.1", 0))

@@ -8,11 +8,12 @@ import pytest
 from mcp.client import Client
 
 from commonhold_gateway.settings import STATEFUL, STATELESS
-from tests.support.gateway_process import gateway_process
+from tests.support.gateway_process import call_bytes, gateway_process
 from tests.support.held_writes import writes_held_up
 from tests.support.mcp_clients import ERAS, bearer, mcp_client, texts
 from tests.support.mcp_messages import begin_session, memory_call
 from tests.support.postgres import fetch_value
+from tests.support.raw_http import RawConnection
 from tests.support.service_process import TOKEN, ServiceProcess
 
 # Of each era; together below the bound of calls a client, and below the size of the pool.
@@ -84,3 +85,25 @@ async def test_calls_that_outlast_the_drain_are_cut_without_a_traceback(
         assert len(it.events("drain_deadline_passed")) == 1
         assert all(line.startswith("{") for line in it.lines), it.lines
         assert not [line for line in it.lines if "Traceback" in line or '"error"' in line]
+
+
+async def test_requests_that_the_kernel_has_taken_are_answered(database_dsn: str) -> None:
+    async with AsyncExitStack() as stack, gateway_process(database_dsn) as it:
+        await it.until_ops("/readyz", status=200)
+
+        async def connect() -> RawConnection:
+            return await stack.enter_async_context(await it.connect())
+
+        known = [await connect() for _ in range(CALLS)]
+        it.signal(signal.SIGSTOP)
+        # Nobody accepts these, and nobody reads what any of them sends.
+        connections = [*known, *[await connect() for _ in range(3 * CALLS)]]
+        for connection in connections:
+            await connection.send(call_bytes("memory", {"command": "view", "path": "/user/a"}))
+        it.signal(signal.SIGTERM)
+        it.signal(signal.SIGCONT)
+        answers = [await connection.read_answer() for connection in connections]
+        assert [answer.status for answer in answers] == [200] * len(connections)
+        assert {answer.header("connection") for answer in answers} == {"close"}
+        assert await it.exit_status() == 0
+        assert not it.events("drain_deadline_passed")

@@ -54,6 +54,7 @@ REJECTIONS = (NOT_READY, FULL, NO_ROOM, TOO_SLOW)
 # Where the chain leaves the caller for who serves the request.
 IDENTITY = "commonhold.identity"
 
+CONNECTION = b"connection"
 # After an answer that left part of a body unread: how long to read on before closing.
 LINGER_SECONDS = 5.0
 
@@ -99,7 +100,7 @@ class Gates:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"only HTTP is served, not {scope['type']}")
-        exchange = Exchange(scope, receive, send)
+        exchange = Exchange(scope, receive, send, health=self._health)
         started = perf_counter()
         lease = Lease(self._admission)
         structlog.contextvars.bind_contextvars(request_id=request_id_of(exchange.headers))
@@ -182,9 +183,19 @@ class Gates:
 class Exchange:
     """One request and what has been answered to it so far."""
 
-    __slots__ = ("_send", "headers", "is_answered", "method", "path", "receive", "scope", "status")
+    __slots__ = (
+        "_health",
+        "_send",
+        "headers",
+        "is_answered",
+        "method",
+        "path",
+        "receive",
+        "scope",
+        "status",
+    )
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, health: Health) -> None:
         self.scope = scope
         self.receive = receive
         self.method: str = scope["method"]
@@ -197,6 +208,7 @@ class Exchange:
         self.status = 499
         self.is_answered = False
         self._send = send
+        self._health = health
 
     @property
     def is_read(self) -> bool:
@@ -211,6 +223,10 @@ class Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             self.is_answered = True
+            if self._health.is_draining:
+                # The connection ends with this answer, and its client should know.
+                kept = [line for line in message["headers"] if line[0].lower() != CONNECTION]
+                message = {**message, "headers": [*kept, (CONNECTION, b"close")]}
         await self._send(message)
 
     async def answer(self, reply: Reply) -> None:

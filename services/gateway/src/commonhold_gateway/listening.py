@@ -4,6 +4,10 @@ uvicorn's own server would take the signals, and it ends the process by itself. 
 request has `head_seconds` from its first byte and a bound of its size; between requests a
 connection has `IDLE_SECONDS`. Their number is bounded; at the bound the one that has been open
 longest without a request makes room, so that idle connections cannot keep working ones out.
+
+A service that stops answers every request that has reached it. Connections that the kernel
+accepted are taken; one without a request has `last_request_seconds` to bring what is on its
+way; every answer then ends its connection.
 """
 
 import asyncio
@@ -17,17 +21,19 @@ from uvicorn.server import ServerState
 
 from commonhold.ops.descriptors import connection_bound
 from commonhold.ops.settings import Address
+from commonhold_gateway.accepting import Acceptor
 from commonhold_gateway.bodies import LEAST_BYTES_PER_SECOND
 
 HEAD_SECONDS = 15.0
 IDLE_SECONDS = 75
 # Measured after a packet is parsed, so that a head may be longer by one.
 HEAD_LIMIT_BYTES = 64 * 1024
-BACKLOG = 1024
 ABORT_SECONDS = 0.5
 # A client that takes less than the least pace for so long is not reading: it must not hold
 # memory or a place.
 STALLED_SECONDS = 30.0
+# Of a service that stops: a client that has connected sends its request within moments.
+LAST_REQUEST_SECONDS = 1.0
 
 logger = structlog.get_logger(__name__)
 
@@ -52,6 +58,11 @@ class Connection(HttpToolsProtocol):
         return self.cycle is None or (self.cycle.response_complete and not self.pipeline)
 
     @property
+    def awaits_request(self) -> bool:
+        """Whether it is idle, with no byte of a request here yet."""
+        return self.is_idle and self._head_timer is None
+
+    @property
     def is_streaming(self) -> bool:
         """Whether what it waits for is a stream of a session, which has no end of its own."""
         return not self.is_idle and self.cycle.scope["method"] == "GET"
@@ -74,6 +85,8 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head_bytes = 0
         super().on_headers_complete()
+        if self._gateway_server.is_stopping:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -84,6 +97,11 @@ class Connection(HttpToolsProtocol):
         self._stop_stall_timer()
         super().connection_lost(exc)
         self._gateway_server.lost(self)
+
+    def end_after_request(self) -> None:
+        """Close with the answer to the last request that is here, if one is."""
+        if not self.is_idle:
+            self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -128,9 +146,11 @@ class GatewayServer:
         *,
         head_seconds: float = HEAD_SECONDS,
         stalled_seconds: float = STALLED_SECONDS,
+        last_request_seconds: float = LAST_REQUEST_SECONDS,
         most_connections: int | None = None,
     ) -> None:
         self._app = app
+        self.is_stopping = False
         self._is_cutting = False
         self.config = uvicorn.Config(
             self._serve,
@@ -147,31 +167,22 @@ class GatewayServer:
         self.state = ServerState()
         self._head_seconds = head_seconds
         self._stalled_seconds = stalled_seconds
+        self._last_request_seconds = last_request_seconds
         self._most = connection_bound() if most_connections is None else most_connections
         # In the order in which they were opened.
         self._open: dict[Connection, None] = {}
-        self._listener: asyncio.Server | None = None
+        self._acceptor = Acceptor(self._new_connection, on_settled=self._look)
         self._clock: asyncio.TimerHandle | None = None
+        self._last_requests: asyncio.TimerHandle | None = None
         self._quiet = asyncio.Event()
 
     @property
     def address(self) -> Address:
         """Where it listens; the real port when 0 was asked for."""
-        if self._listener is None:
-            raise RuntimeError("the server does not listen")
-        host, port = self._listener.sockets[0].getsockname()[:2]
-        return Address(host, port)
+        return self._acceptor.address
 
     async def listen(self, address: Address) -> None:
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(
-            lambda: Connection(
-                self, head_seconds=self._head_seconds, stalled_seconds=self._stalled_seconds
-            ),
-            address.host,
-            address.port,
-            backlog=BACKLOG,
-        )
+        await self._acceptor.listen(address)
         self._tick()
 
     def opened(self, connection: Connection) -> None:
@@ -184,10 +195,12 @@ class GatewayServer:
         self._look()
 
     def stop_accepting(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        for connection in list(self._open):
-            connection.shutdown()
+        self.is_stopping = True
+        self._acceptor.close()
+        for connection in self._open:
+            connection.end_after_request()
+        loop = asyncio.get_running_loop()
+        self._last_requests = loop.call_later(self._last_request_seconds, self._close_waiting)
 
     async def drain(self) -> None:
         """Return once nothing is open but streams, which are then left to `abort`."""
@@ -199,6 +212,10 @@ class GatewayServer:
         self._is_cutting = True
         if self._clock is not None:
             self._clock.cancel()
+        if self._last_requests is not None:
+            self._last_requests.cancel()
+        self._acceptor.close()
+        await self._acceptor.end()
         for connection in list(self._open):
             connection.transport.abort()
         running = set(self.state.tasks)
@@ -226,8 +243,19 @@ class GatewayServer:
                 return True
         return False
 
+    def _new_connection(self) -> Connection:
+        return Connection(
+            self, head_seconds=self._head_seconds, stalled_seconds=self._stalled_seconds
+        )
+
+    def _close_waiting(self) -> None:
+        for connection in list(self._open):
+            if connection.awaits_request:
+                connection.transport.close()
+
     def _look(self) -> None:
-        if all(connection.is_streaming for connection in self._open):
+        is_settled = self._acceptor.is_settled
+        if is_settled and all(connection.is_streaming for connection in self._open):
             self._quiet.set()
         else:
             self._quiet.clear()
