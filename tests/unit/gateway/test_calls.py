@@ -13,7 +13,7 @@ from commonhold_gateway.tools.table import TOOLS
 from tests.support.gateway_service import Called, RunningGateway, running_gateway
 from tests.support.held_stores import AwayStore, FailingStore, GatedStore
 
-VIEW = {"command": "view", "path": "/user/a"}
+VIEW: dict[str, Any] = {"command": "view", "path": "/user/a"}
 # Each tool and each command, and whether it may change something.
 CALLS: list[tuple[str, dict[str, Any], bool]] = [
     ("memory", VIEW, False),

@@ -172,6 +172,10 @@ async def test_without_a_mount_for_sessions_there_are_no_notes() -> None:
         names = [tool["name"] for tool in await listed(gateway)]
         assert names == list(SCHEMAS)[:5]
         assert len(await listed(gateway, token="b0b")) == 7
-        for tool, arguments in (("handoff", {"note": "x"}), ("continue_session", {})):
+        calls: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("handoff", {"note": "x"}),
+            ("continue_session", {}),
+        )
+        for tool, arguments in calls:
             answer = await gateway.call(tool, **arguments)
             assert answer.text == f"Tool {tool!r} not found"

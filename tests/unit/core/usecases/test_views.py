@@ -1,8 +1,15 @@
 """Documents and listings as they are shown."""
 
+import tracemalloc
+from collections.abc import Iterator
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.usecases.text_lines import count_lines, line_start
+from commonhold.usecases.views import MOST_LINES
 from tests.support.memory_callers import Caller
 
 TEN_LINES = "\n".join("abcdefghij")
@@ -86,3 +93,49 @@ async def test_nothing_at_a_path_is_said(store: InMemoryStore, ana: Caller) -> N
 
 async def test_a_view_leaves_no_receipt(ana: Caller) -> None:
     assert (await ana.call("view", path="/")).receipt is None
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("traced")
+async def test_of_a_document_of_millions_of_lines_only_those_shown_are_made(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    count = 3_000_000
+    await store.write("user:ana", "long", "\n" * (count - 1))
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    shown = await ana.succeed("view", path="/user/long", view_range=[count - 1, -1])
+    assert shown == f"/user/long (v1):\n{count - 1}: \n{count}: "
+    await ana.succeed("insert", path="/user/long", insert_line=count - 1, insert_text="x")
+    assert f"{count}: x" in await ana.succeed("view", path="/user/long", view_range=[count, count])
+    _, peak = tracemalloc.get_traced_memory()
+    # A list of the lines alone takes eight bytes a line.
+    assert peak - before < 7 * count
+
+
+async def test_more_lines_than_can_be_shown_at_once_are_refused(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    await store.write("user:ana", "long", "\n" * MOST_LINES)
+    refused = await ana.call("view", path="/user/long")
+    assert refused.error == (
+        f"/user/long has {MOST_LINES + 1} lines; {MOST_LINES} can be shown at once"
+    )
+    assert "view_range" in (refused.system_reminder or "")
+    shown = await ana.succeed("view", path="/user/long", view_range=[2, -1])
+    assert shown.count("\n") == MOST_LINES
+
+
+@given(st.lists(st.sampled_from(["", "a", "\r", "b" * 70_000]), min_size=1, max_size=6))
+def test_every_line_is_found_where_it_begins(lines: list[str]) -> None:
+    content = "\n".join(lines)
+    assert count_lines(content) == len(lines)
+    starts = [line_start(content, number) for number in range(1, len(lines) + 1)]
+    assert [content[at:].split("\n", 1)[0] for at in starts] == lines
+    assert starts == sorted(set(starts))

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from commonhold.contract.documents import MemoryDocument, MemoryEntry
 from commonhold.usecases.failures import CommandError
 from commonhold.usecases.mounts import Mount
+from commonhold.usecases.text_lines import count_lines, line_start
 from commonhold.usecases.virtual_paths import Place, virtual_path
 
 _TO_THE_END = -1
+# Nothing else is answered while lines are numbered: these take a tenth of a second.
+MOST_LINES = 200_000
 
 
 def render_document(
@@ -16,15 +19,26 @@ def render_document(
     """Numbered lines under a header; of a redacted document one line, whatever the range."""
     if document.redacted:
         return f"{place}: (redacted \N{EM DASH} its content was cleared; its history is kept)"
-    # On "\n" alone: a "\r" is content, and so is the empty line after a final "\n".
-    lines = document.content.split("\n")
-    start, end = (1, len(lines)) if view_range is None else _bounds(view_range, len(lines))
-    width = len(str(len(lines)))
+    content = document.content
+    count = count_lines(content)
+    start, end = (1, count) if view_range is None else _bounds(view_range, count)
+    if end - start >= MOST_LINES:
+        raise CommandError(
+            f"{place} has {count} lines; {MOST_LINES} can be shown at once",
+            hint="Name a view_range of fewer lines.",
+        )
+    width = len(str(count))
     numbered = (
         f"{number:>{width}}: {line}"
-        for number, line in enumerate(lines[start - 1 : end], start=start)
+        for number, line in enumerate(_lines(content, start, end), start=start)
     )
     return "\n".join([f"{place} (v{document.version}):", *numbered])
+
+
+def _lines(content: str, start: int, end: int) -> list[str]:
+    """Lines `start` to `end`; those before and after them are counted, not made."""
+    first = line_start(content, start)
+    return content[first:].split("\n", end - start + 1)[: end - start + 1]
 
 
 def render_listing(mount: Mount, entries: Sequence[MemoryEntry]) -> str:

@@ -84,3 +84,27 @@ def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
     short, long = unit * (SIZE // len(unit)), unit * (16 * SIZE // len(unit))
     quick = seconds(lambda: sum(1 for _ in atoms(short)))
     assert seconds(lambda: sum(1 for _ in atoms(long))) < 80 * max(quick, 0.001)
+
+
+PIECES = ["a", "b/", "v1.2", "(", ")", " ", '"', "[link c:1]", "[link ", "c:1]", "x" * 150, "\n"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=60), st.integers(0, 2_000))
+def test_the_atom_across_a_place_is_the_one_that_a_whole_reading_finds(
+    pieces: list[str], at: int
+) -> None:
+    text = "".join(pieces)
+    across = [atom for atom in atoms(text) if atom.start < at < atom.end]
+    assert [atom for atom in [atom_across(text, at)] if atom] == across
+
+
+def test_the_atom_across_a_place_is_found_without_a_reading_of_all_before_it() -> None:
+    text = "/a/b " * 400_000 + "/the/last one"
+    started = time.process_time()
+    for _ in range(200):
+        found_there = atom_across(text, len(text) - len(" one") - 2)
+    assert found_there is not None
+    assert text[found_there.start : found_there.end] == "/the/last"
+    # Each reading of the whole takes a quarter of a second.
+    assert time.process_time() - started < 10

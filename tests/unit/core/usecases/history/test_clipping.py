@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonhold.contract import Message
-from commonhold.usecases.history.atoms import atoms
+from commonhold.usecases.history.atoms import atoms, cut_after, cut_before
 from commonhold.usecases.history.clipping import digest_line, one_line
 from commonhold.usecases.history.links import LONG_ATOM, Links
 from tests.support.conversations import agent, call, user
@@ -128,3 +128,23 @@ def test_a_digest_keeps_to_its_limit_and_splits_no_atom(text: str) -> None:
     assert whole.endswith(tail.strip())
     edges = (len(head.strip()), len(whole) - len(tail.strip()))
     assert not any(one.start < edge < one.end for one in atoms(whole) for edge in edges)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["word", "a/" + "b" * 60, "v1.2", "[link c:1]", '"q/r"']), max_size=400
+    )
+)
+def test_a_digest_is_that_of_the_whole_text(words: list[str]) -> None:
+    known = links("a/" + "b" * 60)
+    line = known.contract(" ".join(words))
+    whole = (
+        line
+        if len(line) <= 140
+        else (
+            f"{line[: cut_before(line, 100)]} \N{HORIZONTAL ELLIPSIS} "
+            f"{line[cut_after(line, len(line) - 40) :]}".strip()
+        )
+    )
+    assert digest_line(" ".join(words), links=known) == whole

@@ -1,8 +1,11 @@
 """Snippets: the best line, a window around the match, and whole atoms."""
 
+import time
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commonhold.contract.search import fold
 from commonhold.usecases.history.snippets import snippet
 
 NUMBERED = " ".join(f"word{number:02}" for number in range(60))
@@ -61,3 +64,26 @@ def test_a_snippet_is_one_short_line_of_the_text(text: str, term: str) -> None:
     assert middle in " ".join(text.split()) or any(
         middle in " ".join(line.split()) for line in text.split("\n")
     )
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", "b", "ab", "\u0130", " ", "\n", "zz", "A"]), max_size=40),
+    st.lists(st.sampled_from(["a", "b", "ab", "zz", "i"]), min_size=1, max_size=3),
+)
+def test_the_line_is_the_first_of_those_with_the_most_terms(
+    pieces: list[str], terms: list[str]
+) -> None:
+    lines = "".join(pieces).split("\n")
+    most = max(sum(term in fold(line) for term in set(terms)) for line in lines)
+    best = next(line for line in lines if sum(term in fold(line) for term in set(terms)) == most)
+    assert snippet("\n".join(lines), terms) == " ".join(best.split())
+
+
+def test_lines_without_a_term_are_not_looked_at_one_by_one() -> None:
+    text = "x\n" * 2_000_000 + "the needle\n" + "y\n" * 2_000_000
+    started = time.process_time()
+    for _ in range(20):
+        assert snippet(text, ["needle", "elsewhere"]) == "the needle"
+    # A look at each line takes two seconds.
+    assert time.process_time() - started < 10

@@ -4,6 +4,7 @@ from commonhold.usecases.commands.edits import read_for_edit, write_edit
 from commonhold.usecases.contexts import MemoryContext
 from commonhold.usecases.envelopes import ToolResult
 from commonhold.usecases.failures import CommandError
+from commonhold.usecases.text_lines import count_lines, line_start
 from commonhold.usecases.virtual_paths import require_writable, resolve_document
 
 
@@ -18,13 +19,18 @@ async def insert(
     place = resolve_document(context.mounts, path)
     require_writable(place)
     document = await read_for_edit(context, place)
-    lines = document.content.split("\n")
-    if not 0 <= insert_line <= len(lines):
+    count = count_lines(document.content)
+    if not 0 <= insert_line <= count:
         raise CommandError(
-            f"insert_line {insert_line} is out of range for {place} (valid: 0 to {len(lines)})",
+            f"insert_line {insert_line} is out of range for {place} (valid: 0 to {count})",
             hint="View the document and count its lines.",
         )
-    lines.insert(insert_line, insert_text)
-    return await write_edit(
-        context, place, command="insert", content="\n".join(lines), read=document
-    )
+    content = _with_line(document.content, insert_line, insert_text, count=count)
+    return await write_edit(context, place, command="insert", content=content, read=document)
+
+
+def _with_line(content: str, after: int, text: str, *, count: int) -> str:
+    if after == count:
+        return f"{content}\n{text}"
+    at = line_start(content, after + 1)
+    return f"{content[:at]}{text}\n{content[at:]}"

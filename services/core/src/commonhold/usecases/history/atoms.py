@@ -18,6 +18,10 @@ _WORD = re.compile(r"(?!\.)[A-Za-z0-9_.-]++")
 _DIGIT = re.compile(r"[0-9]")
 _TRAILING = ".,;:!?"
 _NOWHERE = -1
+_LONGEST_HANDLE = len("[link ") + 128 + len(":") + 10 + len("]")
+# To the last character that no run holds, of a piece of text.
+_LAST_BREAK = re.compile(r"(?s).*[\s\"'<>|\[\]`\\]")
+_STEP = 1024
 
 
 class Atom(msgspec.Struct, frozen=True):
@@ -34,7 +38,11 @@ class Atom(msgspec.Struct, frozen=True):
 
 def atoms(text: str) -> Iterator[Atom]:
     """The atoms from left to right; they never overlap."""
-    for run in _RUN.finditer(text):
+    return _atoms_from(text, 0)
+
+
+def _atoms_from(text: str, start: int) -> Iterator[Atom]:
+    for run in _RUN.finditer(text, start):
         if run["handle"]:
             yield Atom(run.start(), run.end(), is_handle=True)
         else:
@@ -43,7 +51,7 @@ def atoms(text: str) -> Iterator[Atom]:
 
 def atom_across(text: str, at: int) -> Atom | None:
     """The atom that a cut at `at` would split."""
-    for atom in atoms(text):
+    for atom in _atoms_from(text, _start_near(text, at)):
         if atom.start >= at:
             break
         if atom.end > at:
@@ -61,6 +69,22 @@ def cut_after(text: str, at: int) -> int:
     """`at`, or the end of the atom that a cut there would split."""
     atom = atom_across(text, at)
     return at if atom is None else atom.end
+
+
+def _start_near(text: str, at: int) -> int:
+    """Where to begin looking for the atom across `at`: the text may be long.
+
+    No atom reaches over a character that ends runs, save for a handle, whose end is near.
+    One that is entered in its middle is behind us before `at`.
+    """
+    stop = at - _LONGEST_HANDLE
+    while stop > 0:
+        start = max(0, stop - _STEP)
+        last = _LAST_BREAK.match(text[start:stop])
+        if last is not None:
+            return start + last.end() - 1
+        stop = start
+    return 0
 
 
 def _atoms_of_run(text: str, start: int, end: int) -> Iterator[Atom]:

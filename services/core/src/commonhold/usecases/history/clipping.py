@@ -33,11 +33,17 @@ def one_line(text: str, limit: int, *, marker: str = CUT, links: Links = NO_LINK
 
 def digest_line(text: str, *, links: Links = NO_LINKS) -> str:
     """Collapsed and contracted; the middle is left out when it is long."""
-    line = links.contract(collapse(text))
-    if len(line) <= _DIGEST:
-        return line
-    head = line[: cut_before(line, _DIGEST_HEAD)]
-    tail = line[cut_after(line, len(line) - _DIGEST_TAIL) :]
+    words = text.split(None, _DIGEST)
+    if len(words) <= _DIGEST:
+        first = last = links.contract(" ".join(words))
+        if len(first) <= _DIGEST:
+            return first
+    else:
+        # So many words are too long whatever they are; those in the middle are never looked at.
+        first = links.contract(" ".join(words[:-1]))
+        last = links.contract(" ".join(text.rsplit(None, _DIGEST)[1:]))
+    head = first[: cut_before(first, _DIGEST_HEAD)]
+    tail = last[cut_after(last, len(last) - _DIGEST_TAIL) :]
     return f"{head}{MIDDLE_CUT}{tail}".strip()
 
 

@@ -1,5 +1,7 @@
 """`search_history`: turns by their words (docs/reference/mcp.md, section 8.3)."""
 
+import asyncio
+
 from commonhold.contract.clock import format_timestamp
 from commonhold.contract.search import query_terms, turn_text
 from commonhold.contract.turns import ConversationTurn
@@ -49,7 +51,12 @@ async def _search(
         asked = ", ".join(map(repr, terms))
         return f"No turn matches every term: {asked}. Try fewer or different terms."
     footer = f'[newest first, at most {limit}; open a hit with recall_turn(n, conversation="<id>")]'
-    return "\n".join([*(_block(turn, terms) for turn in turns), footer])
+    blocks: list[str] = []
+    for turn in turns:
+        blocks.append(_block(turn, terms))
+        # A turn may be megabytes: others are answered before the next one is looked through.
+        await asyncio.sleep(0)
+    return "\n".join([*blocks, footer])
 
 
 async def _find(

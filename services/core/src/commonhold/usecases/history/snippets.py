@@ -1,6 +1,7 @@
 """The part of a turn that shows why a search found it (docs/reference/mcp.md, section 11.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from commonhold.contract.search import fold
 from commonhold.usecases.history.atoms import Atom, atom_across
@@ -8,6 +9,8 @@ from commonhold.usecases.history.clipping import CUT, collapse
 
 WINDOW = 160
 _LEAD = 40
+# Lines with a term that are compared; behind them the best one so far is good enough.
+MOST_LINES = 10_000
 _WHOLE_ATOM = 80
 
 
@@ -28,15 +31,34 @@ def snippet(text: str, terms: Sequence[str]) -> str:
 def _best_line(text: str, terms: Sequence[str]) -> str:
     """The line with the most distinct terms, of equals the first."""
     wanted = set(terms)
-    best, most = "", -1
-    for raw in text.split("\n"):
-        folded = fold(raw)
-        found = sum(term in folded for term in wanted)
+    folded = fold(text)
+    best, most = 0, 0
+    for start, end in islice(_matching_lines(folded, wanted), MOST_LINES):
+        found = sum(folded.find(term, start, end) >= 0 for term in wanted)
         if found > most:
-            best, most = raw, found
+            best, most = start, found
         if found == len(wanted):
             break
-    return collapse(best)
+    return collapse(_line_at(text, folded, best))
+
+
+def _matching_lines(folded: str, terms: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Start and end of each line that holds a term; a text may be millions of others."""
+    places = {term: folded.find(term) for term in terms}
+    while places := {term: at for term, at in places.items() if at >= 0}:
+        first = min(places.values())
+        start, end = folded.rfind("\n", 0, first) + 1, folded.find("\n", first)
+        end = len(folded) if end < 0 else end
+        yield start, end
+        places = {term: at if at > end else folded.find(term, end) for term, at in places.items()}
+
+
+def _line_at(text: str, folded: str, start: int) -> str:
+    """The line whose folded form starts there; folding keeps lines, if not their length."""
+    if len(folded) != len(text):
+        return text.split("\n")[folded.count("\n", 0, start)]
+    end = text.find("\n", start)
+    return text[start:] if end < 0 else text[start:end]
 
 
 def _first_match(line: str, terms: Sequence[str]) -> int:
