@@ -29,7 +29,7 @@ HOMES = {
         "commonhold.cli.whole_numbers",
     ),
     "jwt": ("commonhold_gateway.oauth.keys", "commonhold_gateway.oauth.tokens"),
-    "mcp": ("commonhold_gateway.surface",),
+    "mcp": ("commonhold_gateway.sessions", "commonhold_gateway.surface"),
     "msgspec": ("commonhold", "commonhold_gateway", "commonhold_maintenance", "commonhold_state"),
     "pgqueuer": ("commonhold_maintenance.queues",),
     "prometheus_client": ("commonhold.ops",),

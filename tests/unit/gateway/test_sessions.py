@@ -11,7 +11,13 @@ import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold_gateway.app import Limits
-from tests.support.gateway_service import RunningGateway, hello, reply_of, running_gateway
+from tests.support.gateway_service import (
+    TOKEN,
+    RunningGateway,
+    hello,
+    reply_of,
+    running_gateway,
+)
 from tests.support.raw_http import Answer, request_bytes
 
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -33,8 +39,8 @@ async def stateful(store: InMemoryStore) -> AsyncIterator[RunningGateway]:
         yield service
 
 
-async def begin(gateway: RunningGateway) -> str:
-    answer = await gateway.post(INITIALIZE)
+async def begin(gateway: RunningGateway, *, token: str = TOKEN) -> str:
+    answer = await gateway.post(INITIALIZE, token=token)
     session = answer.header(SESSION)
     assert session is not None
     assert len(session) == 32
@@ -119,6 +125,22 @@ async def test_one_session_too_many_is_503_and_the_others_go_on(store: InMemoryS
         assert (await gateway.post(LIST, headers=session)).status == 200
         assert (await gateway.ask("DELETE", "/mcp", headers=session)).status == 200
         assert (await gateway.post(INITIALIZE)).status == 200
+
+
+async def test_a_client_takes_no_more_than_its_part_of_the_sessions(store: InMemoryStore) -> None:
+    limits = Limits(sessions=5, sessions_per_client=2)
+    async with running_gateway(store, is_stateful=True, limits=limits) as gateway:
+        answers = await asyncio.gather(*(gateway.post(INITIALIZE) for _ in range(6)))
+        assert sorted(answer.status for answer in answers) == [200, 200, 429, 429, 429, 429]
+        told = next(answer for answer in answers if answer.status == 429)
+        assert json.loads(told.text)["error"]["message"].startswith(
+            "2 sessions of this client are open: end one"
+        )
+        await begin(gateway, token="b0b")
+        (ended, _kept) = [one.header(SESSION) or "" for one in answers if one.status == 200]
+        assert (await gateway.ask("DELETE", "/mcp", headers={SESSION: ended})).status == 200
+        await begin(gateway)
+        assert (await gateway.post(INITIALIZE)).status == 429
 
 
 async def test_a_request_that_fails_leaves_no_session(store: InMemoryStore) -> None:

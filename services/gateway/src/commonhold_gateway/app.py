@@ -33,8 +33,13 @@ from commonhold_gateway.oauth.doors import OAuthDoor
 from commonhold_gateway.oauth.issuers import Issuer
 from commonhold_gateway.oauth.resources import ProtectedResource
 from commonhold_gateway.replies import Reply
+from commonhold_gateway.sessions import (
+    MOST_SESSIONS,
+    MOST_SESSIONS_PER_CLIENT,
+    SESSION_IDLE_SECONDS,
+)
 from commonhold_gateway.settings import BODY_LIMIT_BYTES, STATEFUL, GatewaySettings
-from commonhold_gateway.surface import MOST_SESSIONS, SESSION_IDLE_SECONDS, Surface
+from commonhold_gateway.surface import Surface
 from commonhold_gateway.tools.table import TOOLS
 
 logger = structlog.get_logger(__name__)
@@ -50,6 +55,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     call_seconds: float = 30.0
     calls_per_client: int = 32
     sessions: int = MOST_SESSIONS
+    sessions_per_client: int = MOST_SESSIONS_PER_CLIENT
     session_idle_seconds: float = SESSION_IDLE_SECONDS
 
 
@@ -98,6 +104,7 @@ def assemble(
         body_limit_bytes=limits.body_limit_bytes,
         is_stateful=is_stateful,
         most_sessions=limits.sessions,
+        sessions_per_client=limits.sessions_per_client,
         session_idle_seconds=limits.session_idle_seconds,
     )
     gates = Gates(

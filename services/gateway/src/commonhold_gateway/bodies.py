@@ -5,7 +5,14 @@ import asyncio
 from starlette.types import Message, Receive
 
 from commonhold.ops.admission import Lease
-from commonhold_gateway.replies import REQUEST_TIMEOUT, UNAVAILABLE, Reply, too_large
+from commonhold_gateway.replies import (
+    REQUEST_TIMEOUT,
+    UNAVAILABLE,
+    Reply,
+    too_large,
+    too_many_values,
+)
+from commonhold_gateway.structures import MOST_VALUES, holds_many_values
 
 LEAST_BYTES_PER_SECOND = 1024
 # A body of a few bytes may come in two packets: below this age its pace is not judged.
@@ -36,9 +43,9 @@ class ClientLeftError(Exception):
 class GuardedBody:
     """The `receive` of one request.
 
-    It raises RejectedError for a body that is too large, too slow or finds no room, and
-    ClientLeftError for one that ends early. With
-    its last byte the request takes its place among those in flight: slow senders hold none.
+    It raises RejectedError for a body that is too large, too slow, finds no room or holds
+    too many values, and ClientLeftError for one that ends early. With its last byte the
+    request takes its place among those in flight: slow senders hold none.
     A request for a stream takes none either, since it would keep it.
     """
 
@@ -48,6 +55,7 @@ class GuardedBody:
         "_lease",
         "_limit",
         "_loop",
+        "_pieces",
         "_receive",
         "_size",
         "_started",
@@ -70,6 +78,7 @@ class GuardedBody:
         self._timeout = timeout_seconds
         self._takes_place = takes_place
         self._size = 0
+        self._pieces: list[bytes] = []
         self._is_whole = False
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
@@ -85,11 +94,12 @@ class GuardedBody:
             raise RejectedError(REQUEST_TIMEOUT, reason=TOO_SLOW) from None
         if message["type"] != "http.request":
             raise ClientLeftError
-        self._count(len(message.get("body", b"")), is_last=not message.get("more_body"))
+        self._count(message.get("body", b""), is_last=not message.get("more_body"))
         return message
 
-    def _count(self, size: int, *, is_last: bool) -> None:
-        self._size += size
+    def _count(self, piece: bytes, *, is_last: bool) -> None:
+        self._size += len(piece)
+        self._pieces.append(piece)
         if self._size > self._limit:
             raise RejectedError(too_large(self._limit))
         if not self._lease.cover(self._size):
@@ -97,8 +107,14 @@ class GuardedBody:
         self._deadline = self._started + self._patience()
         if is_last:
             self._is_whole = True
+            self._require_few_values()
             if self._takes_place and not self._lease.enter():
                 raise RejectedError(UNAVAILABLE, reason=FULL)
+
+    def _require_few_values(self) -> None:
+        pieces, self._pieces = self._pieces, []
+        if holds_many_values(pieces[0] if len(pieces) == 1 else b"".join(pieces)):
+            raise RejectedError(too_many_values(MOST_VALUES))
 
     def _patience(self) -> float:
         """Seconds after which a body that has brought this much is too slow."""

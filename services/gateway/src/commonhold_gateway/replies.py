@@ -64,6 +64,10 @@ def forbidden(target: str, *, challenge: str | None = None) -> Reply:
     return refused(403, "forbidden", message, challenge=challenge)
 
 
+def too_many_values(limit: int) -> Reply:
+    return refused(400, "value_error", f"request body holds more than {limit} values")
+
+
 HEALTHY = Reply(200, b'{"status":"ok"}', headers={"content-type": "application/json"})
 NOT_FOUND = plain(404, "Not Found")
 GET_ONLY = plain(405, "Method Not Allowed", headers={"allow": "HEAD, GET"})

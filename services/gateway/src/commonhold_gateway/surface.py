@@ -17,7 +17,6 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -31,12 +30,16 @@ from commonhold_gateway.callers import Caller, Stores
 from commonhold_gateway.calls import IDEMPOTENCY_KEY, ToolCalls, TooManyCallsError, Turnstile
 from commonhold_gateway.gates import IDENTITY
 from commonhold_gateway.identities import Identity
+from commonhold_gateway.sessions import (
+    MOST_SESSIONS,
+    MOST_SESSIONS_PER_CLIENT,
+    SESSION_IDLE_SECONDS,
+    SessionManager,
+)
 from commonhold_gateway.tools.table import tools_of
 
 NAME = "commonhold"
 TITLE = "Commonhold"
-MOST_SESSIONS = 10_000
-SESSION_IDLE_SECONDS = 1800.0
 
 # Whatever is listed may change with the next write, and is one client's own.
 _NEVER_CACHED = CacheHint(ttl_ms=0, scope="private")
@@ -69,14 +72,16 @@ class Surface:
         body_limit_bytes: int,
         is_stateful: bool = False,
         most_sessions: int = MOST_SESSIONS,
+        sessions_per_client: int = MOST_SESSIONS_PER_CLIENT,
         session_idle_seconds: float = SESSION_IDLE_SECONDS,
     ) -> None:
         self._stores = stores
         self._calls = calls
         self._turnstile = turnstile
         self._is_stateful = is_stateful
-        self._manager = StreamableHTTPSessionManager(
+        self._manager = SessionManager(
             self._build_server(),
+            most_per_client=sessions_per_client,
             stateless=not is_stateful,
             max_request_body_size=body_limit_bytes,
             session_idle_timeout=session_idle_seconds,
