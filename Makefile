@@ -71,7 +71,7 @@ up: secrets images ## Start the stack and wait until it is healthy (PROFILES="re
 	@$(if $(filter undefined,$(origin PROFILES)),,deploy/choose-profiles.sh $(PROFILES))
 	@! $(COMPOSE) config --services | grep -qx edge || $(MAKE) --no-print-directory certificates
 	@$(COMPOSE) up --detach --wait
-	@echo "state: http://127.0.0.1:6367   MCP: http://127.0.0.1:6368/mcp   (token: $(SECRETS)/serve_token)   prometheus: http://127.0.0.1:9090"
+	@echo "state: http://$$($(COMPOSE) port state 6367)   MCP: http://$$($(COMPOSE) port gateway 6368)/mcp   (token: $(SECRETS)/serve_token)   prometheus: http://$$($(COMPOSE) port prometheus 9090)"
 
 .PHONY: down
 down: ## Stop the stack (its data stays; `docker compose --profile '*' down --volumes` removes that too)
