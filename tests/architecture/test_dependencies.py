@@ -22,6 +22,7 @@ HOMES = {
     "asyncpg": ("commonhold.adapters.postgres", "commonhold.migrations"),
     "croniter": ("commonhold_maintenance.schedules",),
     "cyclopts": (
+        "commonhold.cli.adoption",
         "commonhold.cli.conformance",
         "commonhold.cli.exports",
         "commonhold.cli.shell",
@@ -44,6 +45,7 @@ HOMES = {
     "pydantic_core": ("commonhold_gateway.tools.arguments",),
     "pytest": ("commonhold.conformance",),
     "rich": (
+        "commonhold.cli.adoption",
         "commonhold.cli.consoles",
         "commonhold.cli.demo",
         "commonhold.cli.transfers",

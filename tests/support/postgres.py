@@ -146,3 +146,9 @@ def with_address(dsn: str, address: str) -> str:
     """Point the DSN at another host:port."""
     credentials, at, _ = urlsplit(dsn).netloc.rpartition("@")
     return urlsplit(dsn)._replace(netloc=f"{credentials}{at}{address}").geturl()
+
+
+def with_role(dsn: str, role: str, password: str) -> str:
+    """Point the DSN's database at another role."""
+    place = urlsplit(dsn).netloc.rpartition("@")[2]
+    return urlsplit(dsn)._replace(netloc=f"{role}:{password}@{place}").geturl()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
-from commonhold.cli import conformance, demo, dev, exports, migrate, upkeep
+from commonhold.cli import adoption, conformance, demo, dev, exports, migrate, upkeep
 from commonhold.cli.consoles import make_console
 from commonhold.cli.errors import UsageError
 from commonhold.cli.local_folder import find_local_folder
@@ -69,6 +69,7 @@ app.command(name="redact")(upkeep.redact_turns)
 app.command(name="prune")(upkeep.prune_store)
 app.command(name="export")(exports.export_store)
 app.command(name="import")(exports.import_store)
+app.command(name="adopt")(adoption.adopt_schema)
 app.command(name="conformance")(conformance.check_service)
 
 

@@ -80,6 +80,13 @@ def read_store_settings(
         return _service_settings(environment, url)
     if root is not None:
         return _root_settings(root)
+    return read_database_settings(environment, schema=schema)
+
+
+def read_database_settings(
+    environment: Mapping[str, str], *, schema: str | None = None
+) -> DatabaseSettings:
+    """The database alone; `schema` wins over the environment. Raises ConfigurationError."""
     settings = read_settings(DatabaseSettings, environment)
     if schema is None:
         return settings
