@@ -50,7 +50,7 @@ def run_export(folder: Path, units: Choice, store: StoreChoice, *, as_json: bool
             return await _move(source.store, target, units), source.client
 
     report, client = asyncio.run(run())
-    last = f"exported {_counted(report)} to {folder}"
+    last = f"exported {_counted(report)} to {folder}" if report.units else "nothing to export"
     return _show(report, _envelope("export", folder, client, report), last, as_json=as_json)
 
 
@@ -63,7 +63,7 @@ def run_import(folder: Path, units: Choice, store: StoreChoice, *, as_json: bool
             return await _move(source, _portable(target.store), units), target.client
 
     report, client = asyncio.run(run())
-    last = f"imported {_counted(report)} from {folder}"
+    last = f"imported {_counted(report)} from {folder}" if report.units else "nothing to import"
     return _show(report, _envelope("import", folder, client, report), last, as_json=as_json)
 
 
@@ -128,7 +128,7 @@ def _lines(report: TransferReport, last: str) -> Iterator[str]:
     for one in report.units:
         if one.error is None:
             yield f"{one.unit.kind:<12} {one.unit.name}  {_rows_of(one)}"
-    yield last if report.units else "nothing to move"
+    yield last
 
 
 def _rows_of(one: UnitReport) -> str:

@@ -123,6 +123,20 @@ async def test_a_server_that_does_not_finish_is_left_in_time(
         await asyncio.wait_for(server.abandoned.wait(), 10)
 
 
+async def test_a_service_without_tls_is_not_said_to_have_a_bad_certificate() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        error = await fault_of(open_remote_store(url, Secret(TOKEN), options=PATIENT))
+    assert isinstance(error, ConfigurationError)
+    assert str(error) == f"{url} speaks no TLS that fits"
+
+
 @pytest.mark.parametrize("step", [resets, closes_in_the_middle], ids=lambda s: s.__name__)
 async def test_a_connection_that_breaks_off_is_a_store_away(step: Step) -> None:
     async with scripted(step) as (store, server):

@@ -109,8 +109,10 @@ class Exchanges:
         except TimeoutError as error:
             # It had its time: asking again would only double the wait.
             raise self._away(f"gave no answer of {route} in time", repeats=False) from error
-        except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError) as error:
+        except aiohttp.ClientConnectorCertificateError as error:
             raise ConfigurationError(f"{self.url}: its certificate is not trusted") from error
+        except aiohttp.ClientConnectorSSLError as error:
+            raise ConfigurationError(f"{self.url} speaks no TLS that fits") from error
         except aiohttp.ClientResponseError as error:
             raise self.unexpected(route, "what is no HTTP") from error
         except aiohttp.ClientConnectorError as error:
