@@ -251,6 +251,30 @@ async def test_a_path_that_no_directory_holds_is_a_clash(
     assert listed == sorted([first, "c"])
 
 
+@pytest.mark.parametrize("gone", ["a.md/b", "a.md/b.md/c"])
+async def test_a_document_that_is_gone_is_in_no_others_way(
+    store: FileStore, tmp_path: Path, gone: str
+) -> None:
+    await store.write("u:x", gone, "one")
+    await store.delete("u:x", gone)
+    assert (await store.write("u:x", "a", "two")).version == 1
+    assert [row.action for row in await store.versions("u:x", gone)] == ["deleted", "created"]
+    with pytest.raises(MemoryConflictError, match="layout_clash"):
+        await store.write("u:x", gone, "again")
+    async with FileStore(tmp_path / "copy") as copy:
+        await copy.restore_scope(await store.archive_scope("u:x"))
+        assert await copy.archive_scope("u:x") == await store.archive_scope("u:x")
+
+
+async def test_a_folder_with_a_file_of_somebody_else_is_left(
+    store: FileStore, tmp_path: Path
+) -> None:
+    write_tree(tmp_path / "root", {"u%3Ax/documents/a.md/kept/notes.txt": "mine"})
+    with pytest.raises(MemoryConflictError, match="layout_clash"):
+        await store.write("u:x", "a", "one")
+    assert read_tree(tmp_path / "root")["u%3Ax/documents/a.md/kept/notes.txt"] == b"mine"
+
+
 async def test_a_clash_inside_an_archive_lands_nothing(store: FileStore, tmp_path: Path) -> None:
     document = MemoryDocument(
         scope="u:x", path="a", content="x", version=1, created_at=START, updated_at=START
@@ -262,6 +286,21 @@ async def test_a_clash_inside_an_archive_lands_nothing(store: FileStore, tmp_pat
         await store.restore_scope(ScopeArchive(scope="u:x", documents=(document, clash)))
     assert (refusal.value.reason, refusal.value.path) == ("layout_clash", "a.md/b")
     assert read_tree(tmp_path / "root") == {".store.lock": b"\x00"}
+
+
+async def test_no_row_of_a_history_names_another_path(store: FileStore, tmp_path: Path) -> None:
+    for content in ("one", "two", "three"):
+        await store.write("u:x", "notes", content)
+    history = tmp_path / "root/u%3Ax/versions/notes.jsonl"
+    first, second, third = history.read_text().splitlines(keepends=True)
+    history.write_text(first + second.replace('"notes"', '"Notes"') + third)
+    for call in (
+        lambda: store.write("u:x", "notes", "four"),
+        lambda: store.history_page("u:x", limit=1),
+        lambda: store.archive_scope("u:x"),
+    ):
+        with pytest.raises(MemoryConflictError, match="case_collision"):
+            await call()
 
 
 async def test_a_history_of_another_spelling_is_a_collision(

@@ -49,7 +49,7 @@ def _rows(tree: Tree, scope: str, path: str) -> Iterator[MemoryVersion]:
     try:
         for number, line in enumerate(tree.lines(file), 1):
             row = lines.decode_version(line, number=number)
-            if number == 1 and row.path != path:
+            if row.path != path:
                 raise collision(scope=scope, path=path, file=file)
             yield row
     except RowFaultError as fault:

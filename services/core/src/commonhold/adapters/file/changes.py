@@ -48,6 +48,22 @@ class Change:
         for move in self._moves:
             self._discard(move.temporary)
 
+    def make_room(self, file: str) -> bool:
+        """Whether a file can have the name; folders that hold nothing give theirs up.
+
+        What is gone leaves its folders behind, and they are in no other document's way.
+        """
+        place = self._tree.look(file)
+        if place is Place.FOLDER:
+            hollow = self._tree.hollow(file)
+            for folder in hollow:
+                self._calls.remove_folder(self._tree.absolute(folder))
+                self._tree.forget(folder)
+            # Before the intent: who finishes the change moves a file to this name.
+            self._unsynced[_above(file)] = None
+            return bool(hollow)
+        return place is not Place.BLOCKED
+
     def append(self, file: str, line: bytes) -> None:
         """A line at the end of a file, which is made when it is missing."""
         self._make_folders(file)

@@ -84,7 +84,7 @@ class Documents:
         require_version(scope, path, actual=_version(live), expected_version=expected_version)
         now = read_clock(self._clock)
         ledger = self._ledger(tree, scope, path, live)
-        require_room(tree, scope, path)
+        require_room(change, scope, path)
         now = ledger.follow(now)
         document = MemoryDocument(
             scope=scope,
@@ -129,7 +129,7 @@ class Documents:
         now = read_clock(self._clock)
         source = self._ledger(tree, scope, src, held.record)
         target = self._ledger(tree, scope, dst, None)
-        require_room(tree, scope, dst)
+        require_room(change, scope, dst)
         now = target.follow(source.follow(now))
         gone = self._remove(change, source, held.record, actor=actor, now=now)
         moved = msgspec.structs.replace(
@@ -266,7 +266,7 @@ class Documents:
             raise unsupported(fault, scope=scope, path=path, file=file) from None
         except (StrayEntryError, SpelledOtherwiseError) as stray:
             raise astray(stray, scope=scope, path=path) from None
-        if history is not None and history.path not in (None, path):
+        if history is not None and not history.paths <= {path}:
             raise collision(scope=scope, path=path, file=file)
         ledger = (EMPTY if history is None else history.ledger).after(
             self._erased_at(tree, scope, path)
@@ -322,7 +322,9 @@ class Documents:
 
     def _remember(self, tree: Tree, scope: str, row: MemoryVersion) -> None:
         ledger = Ledger(last=row.version, newest=row.created_at)
-        self._histories.put(tree, versions_file(scope, row.path), History(ledger, row.path))
+        self._histories.put(
+            tree, versions_file(scope, row.path), History(ledger, frozenset((row.path,)))
+        )
 
     def _targets(self, tree: Tree, scope: str, path: str | None) -> list[str]:
         if path is None:

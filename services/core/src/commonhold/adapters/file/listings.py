@@ -183,7 +183,7 @@ def _rows(tree: Tree, scope: str, path: str) -> Sequence[_Row]:
             moment = lines.stamp(mark.created_at, number=number, what=lines.SIDECAR)
             end = start + len(line)
             rows.append(_Row(path, mark.version, moment, mark.redacted, number, start, end))
-            if number == 1 and mark.path != path:
+            if mark.path != path:
                 raise collision(scope=scope, path=path, file=file)
             start = end + 1
     except RowFaultError as fault:

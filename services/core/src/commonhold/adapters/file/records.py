@@ -30,10 +30,10 @@ from commonhold.contract.documents import MemoryDocument, MemoryRedaction
 
 
 class History(msgspec.Struct, frozen=True):
-    """A ledger, and the path that its first row names."""
+    """A ledger, and the paths that its rows name."""
 
     ledger: Ledger
-    path: str | None
+    paths: frozenset[str]
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -105,17 +105,18 @@ def held_document(raw: bytes, *, scope: str, path: str) -> Held:
 
 
 def history_of(raw: bytes) -> History:
-    ledger, path = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n")), None
+    ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
+    paths: set[str] = set()
     for number, line in enumerate(lines.split_lines(raw), 1):
         mark = lines.version_mark(line, number=number)
-        path = mark.path if number == 1 else path
+        paths.add(mark.path)
         moment = lines.stamp(mark.created_at, number=number, what=lines.SIDECAR)
         ledger = Ledger(
             last=max(ledger.last, mark.version),
             newest=ledger.follow(moment),
             is_torn=ledger.is_torn,
         )
-    return History(ledger, path)
+    return History(ledger, frozenset(paths))
 
 
 def erasures_of(raw: bytes) -> dict[str | None, datetime]:

@@ -1,5 +1,6 @@
 """What is wrong with a file or a name, as the refusal of a document or a scope."""
 
+from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.faults import RowFaultError, placed
 from commonhold.adapters.file.layout import document_file, documents_folder, versions_file
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
@@ -11,13 +12,19 @@ from commonhold.contract.errors import (
 )
 
 
-def require_room(tree: Tree, scope: str, path: str) -> None:
+def require_room(change: Change, scope: str, path: str) -> None:
     """Raise MemoryConflictError (`layout_clash`) when no file can have the path's names."""
     for file in (document_file(scope, path), versions_file(scope, path)):
-        if look(tree, file, scope=scope, path=path) in (Place.FOLDER, Place.BLOCKED):
-            raise placed(
-                MemoryConflictError(scope=scope, path=path, reason="layout_clash"), file=file
-            )
+        try:
+            has_room = change.make_room(file)
+        except (StrayEntryError, SpelledOtherwiseError) as stray:
+            raise astray(stray, scope=scope, path=path) from None
+        if not has_room:
+            raise clash(scope=scope, path=path, file=file)
+
+
+def clash(*, scope: str, path: str, file: str) -> MemoryConflictError:
+    return placed(MemoryConflictError(scope=scope, path=path, reason="layout_clash"), file=file)
 
 
 def look(tree: Tree, file: str, *, scope: str, path: str) -> Place:

@@ -45,7 +45,7 @@ class Tree:
     def __init__(self, root: str) -> None:
         self.root = root
         self.folds_case = False
-        # Looked at once: nobody who keeps to the lock takes a folder away.
+        # Looked at once: whoever keeps to the lock takes no folder away but in a change.
         self._folders: set[str] = set()
 
     @property
@@ -149,6 +149,23 @@ class Tree:
                 yield from self._files(folder, name, suffix=suffix)
             elif name.endswith(suffix):
                 yield name
+
+    def hollow(self, folder: str) -> tuple[str, ...]:
+        """A folder and those in it, innermost first, when nothing else is there; else nothing."""
+        found: tuple[str, ...] = ()
+        with self._entries(folder) as entries:
+            inside = list(entries)
+        for entry in inside:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            below = self.hollow(f"{folder}/{entry.name}") if is_folder else ()
+            if not below:
+                return ()
+            found += below
+        return (*found, folder)
+
+    def forget(self, folder: str) -> None:
+        """Look at a folder again, since it was taken away."""
+        self._folders.discard(self.absolute(folder))
 
     def leftovers(self, folder: str) -> tuple[str, ...]:
         """Temporary files right in a folder; under the root's lock nobody uses them."""

@@ -8,7 +8,6 @@ from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.conversations import list_ids
 from commonhold.adapters.file.conversations import look as look_for_turns
 from commonhold.adapters.file.envelopes import Envelope, encode_document
-from commonhold.adapters.file.faults import placed
 from commonhold.adapters.file.layout import (
     DOCUMENT_SUFFIX,
     LEDGER_SUFFIX,
@@ -22,7 +21,7 @@ from commonhold.adapters.file.layout import (
     versions_file,
 )
 from commonhold.adapters.file.records import document_paths, ledger_paths
-from commonhold.adapters.file.refusals import astray, collision, look, require_room
+from commonhold.adapters.file.refusals import astray, clash, collision, look, require_room
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.documents import MemoryDocument, MemoryVersion, ScopeArchive
 from commonhold.contract.errors import ConversationConflictError, MemoryConflictError
@@ -47,7 +46,13 @@ def restore_scope(tree: Tree, change: Change, archive: ScopeArchive) -> None:
     rows: dict[str, list[MemoryVersion]] = defaultdict(list)
     for row in archive.versions:
         rows[row.path].append(row)
-    _require_layout(tree, scope, {*rows, *(document.path for document in archive.documents)})
+    live = {document.path for document in archive.documents}
+    _require_layout(scope, live, suffix=DOCUMENT_SUFFIX)
+    _require_layout(scope, live.union(rows), suffix=LEDGER_SUFFIX)
+    if tree.folds_case:
+        _require_distinct(scope, sorted(live.union(rows)))
+    for path in sorted(live.union(rows)):
+        require_room(change, scope, path)
     for path in sorted(rows):
         ordered = sorted(rows[path], key=lambda row: row.version)
         change.put_lines(versions_file(scope, path), map(lines.encode_version, ordered))
@@ -115,19 +120,12 @@ def _holds_rows(tree: Tree, conversation_id: str) -> bool:
     return any(look_for_turns(tree, conversation_id, file) is Place.FILE for file in files)
 
 
-def _require_layout(tree: Tree, scope: str, paths: set[str]) -> None:
-    """Raise MemoryConflictError when no directory can hold these names beside each other."""
-    ordered = sorted(paths)
-    for suffix in (DOCUMENT_SUFFIX, LEDGER_SUFFIX):
-        files = {f"{path}{suffix}" for path in ordered}
-        for path in ordered:
-            if any(folder in files for folder in _folders(path)):
-                error = MemoryConflictError(scope=scope, path=path, reason="layout_clash")
-                raise placed(error, file=document_file(scope, path))
-    if tree.folds_case:
-        _require_distinct(scope, ordered)
-    for path in ordered:
-        require_room(tree, scope, path)
+def _require_layout(scope: str, paths: set[str], *, suffix: str) -> None:
+    """Raise MemoryConflictError when no directory can hold these files beside each other."""
+    files = {f"{path}{suffix}" for path in paths}
+    for path in sorted(paths):
+        if any(folder in files for folder in _folders(path)):
+            raise clash(scope=scope, path=path, file=document_file(scope, path))
 
 
 def _folders(path: str) -> Iterator[str]:
