@@ -7,7 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.cluster.commands import CommandError, Manifest, Namespace, eventually
+from tests.support.cluster.commands import (
+    CommandError,
+    Namespace,
+    container_statuses,
+    eventually,
+)
 from tests.support.cluster.releases import ROLLBACK_FLAG, Release, alone
 from tests.support.helm import MAJORS
 
@@ -27,7 +32,8 @@ def test_a_secret_that_is_missing_is_named_and_nothing_runs(site: Namespace) -> 
     with applied(release):
         eventually(lambda: '"no-such-secret" not found' in site.events(), "it is said")
         (pod,) = release.pods("state")
-        assert all("waiting" in status["state"] for status in _statuses(pod))
+        statuses = [*pod["status"].get("initContainerStatuses", []), *container_statuses(pod)]
+        assert all("waiting" in status["state"] for status in statuses)
 
 
 @pytest.mark.parametrize("major", MAJORS)
@@ -54,7 +60,7 @@ def test_a_schema_of_a_newer_release_is_refused_with_what_to_do(site: Namespace)
             logs = functools.partial(site.logs, "--selector", selector, "--container", container)
             eventually(functools.partial(_tells_of_newer, logs), f"{component} says what to do")
         (pod,) = release.pods("state")
-        assert "waiting" in pod["status"]["containerStatuses"][0]["state"]
+        assert all("waiting" in status["state"] for status in container_statuses(pod))
 
 
 def test_a_bad_token_table_is_explained_without_its_tokens(site: Namespace) -> None:
@@ -78,14 +84,11 @@ def _tells_of_newer(logs: Callable[[], str]) -> bool:
     return "run a newer release" in logs()
 
 
-def _statuses(pod: Manifest) -> list[Manifest]:
-    statuses = pod["status"]
-    return [*statuses.get("initContainerStatuses", []), *statuses["containerStatuses"]]
-
-
 def _last_words(release: Release) -> str:
     """What the state container said when it ended, as `kubectl describe pod` shows it."""
-    (pod,) = release.pods("state")
-    (status,) = pod["status"]["containerStatuses"]
-    ended = status["state"].get("terminated") or status["lastState"].get("terminated") or {}
-    return str(ended.get("message", ""))
+    words = []
+    for pod in release.pods("state"):
+        for status in container_statuses(pod):
+            ended = status["state"].get("terminated") or status["lastState"].get("terminated") or {}
+            words.append(str(ended.get("message", "")))
+    return "\n".join(words)

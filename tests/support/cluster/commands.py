@@ -111,5 +111,11 @@ def is_ready(pod: Manifest) -> bool:
     )
 
 
+def container_statuses(pod: Manifest) -> list[Manifest]:
+    """None before the kubelet has seen the pod."""
+    statuses: list[Manifest] = pod["status"].get("containerStatuses", [])
+    return statuses
+
+
 def names_of(pods: list[Manifest]) -> set[str]:
     return {pod["metadata"]["name"] for pod in pods}

@@ -8,7 +8,14 @@ from typing import Any
 
 import msgspec
 
-from tests.support.cluster.commands import Manifest, Namespace, eventually, is_ready, run
+from tests.support.cluster.commands import (
+    Manifest,
+    Namespace,
+    container_statuses,
+    eventually,
+    is_ready,
+    run,
+)
 from tests.support.helm import CHART, helm
 
 DEMO = CHART / "examples/demo-values.yaml"
@@ -178,6 +185,4 @@ def admit_to_postgres(namespace: Namespace) -> None:
 
 def restarts(pods: Sequence[Manifest]) -> int:
     """How often containers of the pods were started again."""
-    return sum(
-        status["restartCount"] for pod in pods for status in pod["status"]["containerStatuses"]
-    )
+    return sum(status["restartCount"] for pod in pods for status in container_statuses(pod))
