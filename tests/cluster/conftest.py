@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import msgspec
 import pytest
 
 from tests.support.cluster.callers import Callers, Entrances
-from tests.support.cluster.commands import CommandError, Namespace, new_namespace, run
+from tests.support.cluster.commands import CommandError, Namespace, eventually, new_namespace, run
 from tests.support.cluster.releases import (
     DEMO_SECRET,
     SCOPE,
@@ -101,11 +102,14 @@ def node_host() -> str:
 @pytest.fixture(scope="session")
 def images() -> None:
     """The images of this checkout are on the nodes, or nothing below can start."""
-    there = run(
-        "kubectl", "get", "nodes", "--output", "jsonpath={.items[*].status.images[*].names}"
-    )
-    if missing := [image for image in IMAGES if f"/{image}" not in there]:
-        pytest.fail(f"the cluster lacks {', '.join(missing)}: `make cluster` loads them")
+    names = "jsonpath={.items[*].status.images[*].names}"
+
+    def is_there(image: str) -> bool:
+        return f"/{image}" in run("kubectl", "get", "nodes", "--output", names)
+
+    # A node tells of what was just loaded with its next report.
+    for image in IMAGES:
+        eventually(partial(is_there, image), f"the cluster has {image}: `make cluster` loads it")
 
 
 @pytest.fixture(scope="session")
