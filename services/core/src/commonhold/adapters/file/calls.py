@@ -15,8 +15,8 @@ class SystemCalls:
     """What the system does; every path is absolute."""
 
     def create(self, path: str) -> int:
-        """A descriptor of an empty file; a symbolic link in its place is an error."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        """A descriptor of a new file; whatever else has its name is an error."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return os.open(path, flags, FILE_MODE)
 
     def open_to_grow(self, path: str) -> int:
@@ -57,7 +57,6 @@ class SystemCalls:
 
 def write_all(calls: SystemCalls, fd: int, data: bytes, *, offset: int) -> None:
     """Write the whole of `data`: the system may take a part at a time."""
-    view = memoryview(data)
-    done = 0
-    while done < len(view):
-        done += calls.write(fd, bytes(view[done:]) if done else data, offset=offset + done)
+    done = calls.write(fd, data, offset=offset) if data else 0
+    while done < len(data):
+        done += calls.write(fd, data[done:], offset=offset + done)

@@ -76,8 +76,7 @@ class Change:
     def put_lines(self, file: str, lines: Iterable[bytes]) -> None:
         """As `put`, from parts that need not be held at once."""
         self._make_folders(file)
-        temporary = self._free_name(file)
-        fd = self._calls.create(self._tree.absolute(temporary))
+        temporary, fd = self._create_beside(file)
         self._moves.append(Move(temporary, file))
         try:
             offset = 0
@@ -115,14 +114,7 @@ class Change:
         self._journal.clear()
 
     def _growth(self, file: str, line: bytes) -> Growth:
-        before = self._length(file)
-        return Growth(file, before, len(line), zlib.crc32(line))
-
-    def _length(self, file: str) -> int | None:
-        try:
-            return os.lstat(self._tree.absolute(file)).st_size
-        except FileNotFoundError:
-            return None
+        return Growth(file, self._tree.entry(file).size, len(line), zlib.crc32(line))
 
     def _grow(self, growth: Growth, line: bytes) -> None:
         fd = self._calls.open_to_grow(self._tree.absolute(growth.file))
@@ -154,6 +146,7 @@ class Change:
             folder = f"{parent}/{name}" if parent else name
             if self._tree.look(folder) is not Place.FOLDER:
                 self._calls.make_folder(self._tree.absolute(folder))
+                self._tree.forget(folder)
                 self._unsynced[parent] = None
             parent = folder
 
@@ -161,15 +154,19 @@ class Change:
         for folder in self._unsynced:
             self._calls.sync_folder(self._tree.absolute(folder))
 
-    def _free_name(self, file: str) -> str:
-        """A temporary name beside a file; a leftover of a dead process gives its own up."""
+    def _create_beside(self, file: str) -> tuple[str, int]:
+        """A new file under a temporary name; a leftover of a dead process gives its own up."""
         above = _above(file)
         while True:
             number = self._numbers.get(above, 0)
             self._numbers[above] = number + 1
             name = f"{above}/{TEMPORARY}{number}"
-            if self._tree.look(name) is not Place.FOLDER:
-                return name
+            try:
+                return name, self._calls.create(self._tree.absolute(name))
+            except FileExistsError:
+                if name in self._tree.leftovers(above):
+                    self._calls.remove(self._tree.absolute(name))
+                    return name, self._calls.create(self._tree.absolute(name))
 
     def _discard(self, file: str) -> None:
         try:

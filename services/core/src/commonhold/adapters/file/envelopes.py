@@ -36,6 +36,7 @@ _OWN_HEADER = re.compile(
     rb"(?:actor: (" + _PLAIN_ACTOR.pattern.encode() + rb")\n)?"
     rb"(redacted: true\n)?"
 )
+_OWN_ENVELOPE = re.compile(rb"---\n(" + _OWN_HEADER.pattern + rb")---\n")
 # What a YAML constructor raises, besides its own errors, for what only looks like a value.
 _MALFORMED = (
     yaml.YAMLError,
@@ -81,6 +82,9 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 
 def split_envelope(raw: bytes) -> tuple[bytes, bytes]:
     """The YAML and the content; RowFaultError without both fences."""
+    own = _OWN_ENVELOPE.match(raw)
+    if own is not None:
+        return own[1], raw[own.end() :]
     first, newline, _ = raw.partition(b"\n")
     if first.removesuffix(b"\r") != _FENCE:
         raise RowFaultError("missing envelope fence", line=1)

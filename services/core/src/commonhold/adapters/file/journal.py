@@ -91,6 +91,7 @@ class Journal:
 
     def finish(self, intent: Intent) -> None:
         """Everything behind the growths; again, it changes nothing."""
+        self._tree.forget_files()
         folders: dict[str, None] = {}
         for move in intent.moves:
             self._move(move)
@@ -103,6 +104,7 @@ class Journal:
 
     def undo(self, intent: Intent) -> None:
         """As if nothing had happened; only while no move has been made."""
+        self._tree.forget_files()
         for growth in intent.growths:
             self._shrink(growth)
         for move in intent.moves:

@@ -56,9 +56,10 @@ class Scans(Generic[T]):
 
     def get(self, tree: Tree, file: str) -> T | None:
         """What is in a file; None when there is none."""
-        if tree.look(file) is not Place.FILE:
+        entry = tree.entry(file)
+        if entry.status is None or entry.place is not Place.FILE:
             return None
-        identity = _identity(tree, file)
+        identity = _identity(entry.status)
         known = self._known.pop(file, None)
         if known is None or known.identity != identity:
             known = _Known(identity, self._scan(tree.read(file) or b""))
@@ -67,7 +68,7 @@ class Scans(Generic[T]):
 
     def put(self, tree: Tree, file: str, found: T) -> None:
         """What is in a file now that a change of it was made."""
-        self._keep(file, _Known(_identity(tree, file), found))
+        self._keep(file, _Known(_identity(os.lstat(tree.absolute(file))), found))
 
     def _keep(self, file: str, known: _Known[T]) -> None:
         self._known.pop(file, None)
@@ -76,6 +77,5 @@ class Scans(Generic[T]):
             del self._known[next(iter(self._known))]
 
 
-def _identity(tree: Tree, file: str) -> tuple[int, int, int]:
-    found = os.lstat(tree.absolute(file))
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns

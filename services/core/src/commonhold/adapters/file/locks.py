@@ -72,9 +72,11 @@ class Root:
         return f"{self._root}/{LOCK_NAME}"
 
     def _open_to_change(self) -> int:
-        if not self._root.is_dir():
+        try:
+            fd = self._open(os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError:
             self._make_root()
-        fd = self._open(os.O_RDWR | os.O_CREAT)
+            fd = self._open(os.O_RDWR | os.O_CREAT)
         if os.fstat(fd).st_size == 0:
             write_all(self._calls, fd, REST, offset=0)
             self._calls.sync(fd)

@@ -10,6 +10,8 @@ import stat
 from collections.abc import Iterator
 from enum import Enum, auto
 
+import msgspec
+
 from commonhold.adapters.file.layout import is_temporary
 
 
@@ -20,6 +22,24 @@ class Place(Enum):
     FILE = auto()
     FOLDER = auto()
     BLOCKED = auto()
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What was seen at a name, and what the file system said of it."""
+
+    place: Place
+    status: os.stat_result | None = None
+
+    @property
+    def size(self) -> int | None:
+        return None if self.status is None else self.status.st_size
+
+
+_ABSENT = Entry(Place.ABSENT)
+_BLOCKED = Entry(Place.BLOCKED)
+# A listing looks at each of its files once, and none of them again.
+_MOST_SEEN = 1024
+_PART_BYTES = 64 * 1024
 
 
 class StrayEntryError(Exception):
@@ -45,8 +65,9 @@ class Tree:
     def __init__(self, root: str) -> None:
         self.root = root
         self.folds_case = False
-        # Looked at once: whoever keeps to the lock takes no folder away but in a change.
+        # Looked at once: while the lock is held, nobody who keeps to it changes anything.
         self._folders: set[str] = set()
+        self._seen: dict[str, Entry] = {}
 
     @property
     def is_writable(self) -> bool:
@@ -57,24 +78,36 @@ class Tree:
 
     def look(self, file: str) -> Place:
         """What stands at a name; StrayEntryError or SpelledOtherwiseError on the way there."""
+        return self.entry(file).place
+
+    def entry(self, file: str) -> Entry:
+        """As `look`, with the state that the file was in when it was first looked at."""
+        seen = self._seen.get(file)
+        if seen is None:
+            seen = self._look(file)
+            if len(self._seen) < _MOST_SEEN:
+                self._seen[file] = seen
+        return seen
+
+    def _look(self, file: str) -> Entry:
         here = self.root
-        place = Place.FOLDER
+        place, status = Place.FOLDER, None
         for name in file.split("/"):
             if place is not Place.FOLDER:
-                return Place.BLOCKED
+                return _BLOCKED
             above, here = here, f"{here}/{name}"
             if here in self._folders:
                 continue
             try:
-                mode = os.lstat(here).st_mode
+                status = os.lstat(here)
             except FileNotFoundError:
-                return Place.ABSENT
-            place = self._place(mode, here)
+                return _ABSENT
+            place = self._place(status.st_mode, here)
             if self.folds_case and name not in os.listdir(above):  # noqa: PTH208 - names alone
                 raise SpelledOtherwiseError(self._relative(here))
             if place is Place.FOLDER:
                 self._folders.add(here)
-        return place
+        return Entry(place, status)
 
     def read(self, file: str) -> bytes | None:
         """The bytes of a file; None when there is none of that name."""
@@ -84,8 +117,10 @@ class Tree:
             fd = os.open(self.absolute(file), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
-        with os.fdopen(fd, "rb") as opened:
-            return opened.read()
+        try:
+            return _read_all(fd)
+        finally:
+            os.close(fd)
 
     def lines(self, file: str) -> Iterator[bytes]:
         """The lines of a file without their newlines, one held at a time."""
@@ -103,10 +138,11 @@ class Tree:
 
     def is_torn(self, file: str) -> bool:
         """Whether a file of lines ends without a newline, so that one must come first."""
-        if self.look(file) is not Place.FILE:
+        entry = self.entry(file)
+        if entry.place is not Place.FILE or not entry.size:
             return False
-        size = os.lstat(self.absolute(file)).st_size
-        return size > 0 and self.read_part(file, start=size - 1, end=size) != b"\n"
+        size = entry.size
+        return self.read_part(file, start=size - 1, end=size) != b"\n"
 
     def read_part(self, file: str, *, start: int, end: int) -> bytes:
         """Some bytes of a file that was looked at before."""
@@ -163,9 +199,14 @@ class Tree:
             found += below
         return (*found, folder)
 
-    def forget(self, folder: str) -> None:
-        """Look at a folder again, since it was taken away."""
-        self._folders.discard(self.absolute(folder))
+    def forget(self, file: str) -> None:
+        """Look at a name again, since it was given or taken away."""
+        self._folders.discard(self.absolute(file))
+        self._seen.pop(file, None)
+
+    def forget_files(self) -> None:
+        """Look at every file again, since a change was made."""
+        self._seen.clear()
 
     def leftovers(self, folder: str) -> tuple[str, ...]:
         """Temporary files right in a folder; under the root's lock nobody uses them."""
@@ -191,6 +232,14 @@ class Tree:
 
     def _relative(self, absolute: str) -> str:
         return absolute.removeprefix(f"{self.root}/")
+
+
+def _read_all(fd: int) -> bytes:
+    """What is behind a descriptor, without the buffer that a file object would make for it."""
+    parts = []
+    while part := os.read(fd, _PART_BYTES):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _leads_to_folder(entry: "os.DirEntry[str]") -> bool:
