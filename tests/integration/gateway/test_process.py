@@ -22,6 +22,14 @@ from tests.support.gateway_service import called, reply_of
 from tests.support.raw_http import request_bytes
 from tests.support.service_process import TOKEN
 
+# An error that says nothing of whether the database can be used: a defect, to be found in the log.
+REFUSE_EVERY_VERSION = """
+    CREATE FUNCTION commonhold.refuse() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN RAISE EXCEPTION 'not this one'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON commonhold.document_versions
+        FOR EACH ROW EXECUTE FUNCTION commonhold.refuse();
+"""
+
 
 async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:
     async with gateway_process(database_dsn) as service:
@@ -105,16 +113,18 @@ async def test_what_fails_inside_is_logged_under_the_requests_id(database_dsn: s
     async with gateway_process(database_dsn) as service:
         await service.until_ops("/readyz", status=200)
         admin = await asyncpg.connect(database_dsn)
-        await admin.execute("ALTER TABLE commonhold.documents RENAME COLUMN content TO gone")
+        await admin.execute(REFUSE_EVERY_VERSION)
         await admin.close()
-        view = json.loads(
-            call_bytes("memory", {"command": "view", "path": "/user/a"}).split(b"\r\n\r\n")[1]
+        create = json.loads(
+            call_bytes("memory", {"command": "create", "path": "/user/a", "content": "x"}).split(
+                b"\r\n\r\n"
+            )[1]
         )
         request = request_bytes(
             "POST",
             "/mcp",
             headers={**HEADERS, "x-request-id": "trace-77"},
-            body=json.dumps(view).encode(),
+            body=json.dumps(create).encode(),
         )
         answer = called(reply_of(await ask(service, request))["result"])
         assert answer == (True, "Tool 'memory' failed: internal error", None)
