@@ -1,7 +1,6 @@
 """Markdown as the documentation tests read it: headings, links, tables and fenced blocks."""
 
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,7 +42,9 @@ def fences(text: str, language: str) -> list[str]:
 def remarked_fences(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield the language and body of each block, and the remark above it or nothing."""
     for found in _FENCE.finditer(text):
-        yield found["language"], textwrap.dedent(found["body"]), found["remark"] or ""
+        # Only the margin of a list goes: the rest is the code's own.
+        body = re.sub(f"^{found['margin']}", "", found["body"], flags=re.MULTILINE)
+        yield found["language"], body, found["remark"] or ""
 
 
 def headings(text: str) -> list[str]:
