@@ -1,8 +1,9 @@
 """The composition root: the one module of the service that names a concrete store."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ async def serve(settings: StateSettings) -> None:
         await _listen(server, settings)
         logger.info("listening", address=str(server.address), ops_address=str(ops))
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(upkeep) for upkeep in opened.upkeep]
+            running = [tasks.create_task(run()) for run in opened.upkeep]
             await run_until_stopped(
                 server, health=health, stop=stop, drain_seconds=settings.drain_seconds
             )
@@ -95,7 +96,7 @@ class _Opened(msgspec.Struct, frozen=True):
     """A store, and what runs beside it for as long as it serves."""
 
     store: StateStore
-    upkeep: Sequence[Coroutine[Any, Any, None]]
+    upkeep: Sequence[Callable[[], Coroutine[Any, Any, None]]]
 
 
 async def _open_store(
@@ -111,7 +112,7 @@ async def _open_store(
 def _open_root(root: Path, health: Health, stack: AsyncExitStack) -> _Opened:
     store = FileStore(root)
     close_later(stack, "root", store.close, seconds=10.0)
-    return _Opened(store, [RootWatch(store, root=root, health=health).run()])
+    return _Opened(store, [RootWatch(store, root=root, health=health).run])
 
 
 async def _open_database(
@@ -133,7 +134,7 @@ async def _open_database(
     metrics.watch_pool(pool)
     metrics.watch_replays(lambda: store.replays)
     watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
-    return _Opened(store, [watch.run(), sweep_forever(store.sweep_keys)])
+    return _Opened(store, [watch.run, partial(sweep_forever, store.sweep_keys)])
 
 
 def _build_gates(
