@@ -7,23 +7,18 @@ neither meets another disk than the other.
 import asyncio
 import os
 import tempfile
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 from bench import names, texts
 from bench.context import Bench
 from bench.findings import Finding, Report, Target
-from bench.loads import Outcome
-from bench.summaries import Round, side_of, summarise
+from bench.summaries import Round, side_of
+from bench.turns import Call, in_turns
 from commonhold.adapters.file import FileStore
 
-_TURN = 20
 _RATIO = Target(at_least=0.8)
 _BARE, _STORE = "bare loop", "FileStore"
-
-Call = Callable[[], Awaitable[object]]
 
 
 class BareLoop:
@@ -77,36 +72,10 @@ async def _measure(bench: Bench) -> tuple[list[Finding], list[Round]]:
             rounds = [
                 one
                 for number in range(bench.scale.flat_rounds)
-                for one in await _round(calls, number=number, bench=bench)
+                for one in await in_turns(calls, number=number, bench=bench)
             ]
         bare.close()
     return [_ratio(rounds)], rounds
-
-
-async def _round(calls: dict[str, Call], *, number: int, bench: Bench) -> list[Round]:
-    taken: dict[str, list[float]] = {side: [] for side in calls}
-    ends = perf_counter() + 2 * bench.scale.flat_seconds
-    while perf_counter() < ends:
-        for side, call in calls.items():
-            for _ in range(_TURN):
-                started = perf_counter()
-                await call()
-                taken[side].append(perf_counter() - started)
-    return [
-        summarise(_outcome(latencies), side=side, number=number)
-        for side, latencies in taken.items()
-    ]
-
-
-def _outcome(latencies: list[float]) -> Outcome:
-    return Outcome(
-        seconds=sum(latencies),
-        latencies=latencies,
-        statuses={200: len(latencies)},
-        failures={},
-        hung=0,
-        first_body=b"",
-    )
 
 
 def _ratio(rounds: list[Round]) -> Finding:

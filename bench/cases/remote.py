@@ -6,9 +6,8 @@ meets another machine than the other.
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from statistics import median
-from time import perf_counter
 
 import aiohttp
 import msgspec
@@ -16,18 +15,15 @@ import msgspec
 from bench import names, texts
 from bench.context import Bench
 from bench.findings import Finding, Report, Target
-from bench.loads import Outcome
-from bench.summaries import Round, side_of, summarise
+from bench.summaries import Round, side_of
+from bench.turns import Call, in_turns
 from bench.wire import TOKEN
 from commonhold.adapters.remote import RemoteStore, remote_store
 from commonhold.ops.settings import Secret
 
 SCOPE = 900_000
-_TURN = 20
 _ADDED = Target(at_most=1.25)
 _BARE, _STORE = "bare client", "RemoteStore"
-
-Call = Callable[[], Awaitable[object]]
 
 
 def calls(bench: Bench) -> Report:
@@ -49,7 +45,7 @@ async def _measure(bench: Bench) -> tuple[list[Finding], list[Round]]:
             rounds = [
                 one
                 for number in range(bench.scale.flat_rounds)
-                for one in await _round(bare, ours, number=number, bench=bench)
+                for one in await in_turns({_BARE: bare, _STORE: ours}, number=number, bench=bench)
             ]
             findings.append(_added(name, rounds))
             kept += rounds
@@ -80,32 +76,6 @@ def _pairs(
             lambda: store.write(scope, path, content),
         ),
         ("reads", lambda: post("memory/read", read, {}), lambda: store.read(scope, path)),
-    )
-
-
-async def _round(bare: Call, ours: Call, *, number: int, bench: Bench) -> list[Round]:
-    taken: dict[str, list[float]] = {_BARE: [], _STORE: []}
-    ends = perf_counter() + 2 * bench.scale.flat_seconds
-    while perf_counter() < ends:
-        for side, call in ((_BARE, bare), (_STORE, ours)):
-            for _ in range(_TURN):
-                started = perf_counter()
-                await call()
-                taken[side].append(perf_counter() - started)
-    return [
-        summarise(_outcome(latencies), side=side, number=number)
-        for side, latencies in taken.items()
-    ]
-
-
-def _outcome(latencies: list[float]) -> Outcome:
-    return Outcome(
-        seconds=sum(latencies),
-        latencies=latencies,
-        statuses={200: len(latencies)},
-        failures={},
-        hung=0,
-        first_body=b"",
     )
 
 

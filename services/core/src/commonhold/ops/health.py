@@ -5,8 +5,12 @@ process unready: all replicas would leave the load balancer at once, and clients
 refused instead of being told to come back.
 """
 
+import structlog
+
 STARTING = "starting"
 DRAINING = "draining"
+
+_log = structlog.get_logger(__name__)
 
 
 class Health:
@@ -24,11 +28,6 @@ class Health:
         return DRAINING if self._draining else self._obstacle
 
     @property
-    def reason(self) -> str | None:
-        """As `obstacle`, whether or not the process drains."""
-        return self._obstacle
-
-    @property
     def can_serve(self) -> bool:
         """Whether requests that arrive can be answered; true while draining."""
         return self._obstacle is None
@@ -41,6 +40,9 @@ class Health:
         self._obstacle = None
 
     def become_unready(self, obstacle: str) -> None:
+        # Said once: who looks for the obstacle looks again every second until someone acts.
+        if self._obstacle != obstacle:
+            _log.error("not_ready", reason=obstacle)
         self._obstacle = obstacle
 
     def drain(self) -> None:

@@ -4,9 +4,9 @@ Arguments are checked here, on the event loop; what touches files runs on the st
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from commonhold.adapters.file import checks
 from commonhold.adapters.file.documents import Documents
@@ -40,6 +40,9 @@ from commonhold.contract.paging import (
 )
 from commonhold.contract.stores import Witness
 from commonhold.contract.text import require_encodable, require_storable
+
+Row = TypeVar("Row", MemoryEntry, MemoryDigest)
+PathPosition = TypeVar("PathPosition", ListPosition, DigestsPosition)
 
 
 class FileMemory:
@@ -224,32 +227,39 @@ class FileMemory:
     async def list_documents_page(
         self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
     ) -> Page[MemoryEntry]:
-        check_scope(scope)
-        require_encodable(prefix, name="prefix")
-        require_positive_limit(limit)
-        after = "" if cursor is None else decode_cursor(cursor, ListPosition).path
-        rows = await self._worker.read(
-            lambda tree: take(
-                map(entry_of, self._listings.documents(tree, scope, prefix=prefix, after=after)),
-                limit=limit + 1,
-            )
+        return await self._page_by_path(
+            scope, entry_of, kind=ListPosition, prefix=prefix, cursor=cursor, limit=limit
         )
-        return page_of(rows, limit=limit, position=lambda row: ListPosition(path=row.path))
 
     async def digest_documents_page(
         self, scope: str, *, prefix: str = "", cursor: str | None = None, limit: int
     ) -> Page[MemoryDigest]:
+        return await self._page_by_path(
+            scope, digest_of, kind=DigestsPosition, prefix=prefix, cursor=cursor, limit=limit
+        )
+
+    async def _page_by_path(
+        self,
+        scope: str,
+        row_of: Callable[[MemoryDocument], Row],
+        *,
+        kind: type[PathPosition],
+        prefix: str,
+        cursor: str | None,
+        limit: int,
+    ) -> Page[Row]:
+        """Rows are made while the files are read: no page holds contents it does not show."""
         check_scope(scope)
         require_encodable(prefix, name="prefix")
         require_positive_limit(limit)
-        after = "" if cursor is None else decode_cursor(cursor, DigestsPosition).path
+        after = "" if cursor is None else decode_cursor(cursor, kind).path
         rows = await self._worker.read(
             lambda tree: take(
-                map(digest_of, self._listings.documents(tree, scope, prefix=prefix, after=after)),
+                map(row_of, self._listings.documents(tree, scope, prefix=prefix, after=after)),
                 limit=limit + 1,
             )
         )
-        return page_of(rows, limit=limit, position=lambda row: DigestsPosition(path=row.path))
+        return page_of(rows, limit=limit, position=lambda row: kind(path=row.path))
 
     async def aged_documents_page(
         self, scope: str, *, before: datetime, cursor: str | None = None, limit: int

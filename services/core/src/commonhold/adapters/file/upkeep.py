@@ -40,9 +40,6 @@ class RootWatch:
         try:
             is_writable = await self._reader.check()
         except StoreUnavailableError as error:
-            # Said once: the check repeats every second until someone acts.
-            if self._health.reason != error.message:
-                _log.error("not_ready", reason=error.message)
             self._health.become_unready(error.message)
             return False
         if not is_writable:

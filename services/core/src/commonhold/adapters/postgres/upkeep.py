@@ -66,10 +66,10 @@ class SchemaWatch:
             return self._cannot_tell(f"{SCHEMA_UNREADABLE}: {error}")
         self._metrics.schema_version.set(0 if state is None else state.version)
         if fault is not None:
-            self._obstruct(fault)
+            self._health.become_unready(fault)
             return False
         if not is_compatible(state):
-            self._obstruct(explain(state, schema=self._schema))
+            self._health.become_unready(explain(state, schema=self._schema))
             return False
         if not self._health.can_serve:
             logger.info("ready", schema=self._schema, schema_version=state and state.version)
@@ -89,14 +89,8 @@ class SchemaWatch:
         if self._health.can_serve:
             logger.warning("schema_check_failed", reason=reason)
         else:
-            self._obstruct(reason)
+            self._health.become_unready(reason)
         return self._health.can_serve
-
-    def _obstruct(self, obstacle: str) -> None:
-        # Said once: the check repeats every second until someone acts.
-        if self._health.reason != obstacle:
-            logger.error("not_ready", reason=obstacle)
-        self._health.become_unready(obstacle)
 
 
 def _warn_of(missing: tuple[str, ...]) -> None:

@@ -43,7 +43,7 @@ async def open_when_there(
         try:
             return opening.result()
         except CommonholdError as error:
-            _obstruct(health, error)
+            health.become_unready(error.message)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
     return None
@@ -73,7 +73,7 @@ class ServiceWatch:
             service = await self._store.shake_hands()
         except (ConfigurationError, UnexpectedAnswerError) as error:
             self.is_up = False
-            _obstruct(self._health, error)
+            self._health.become_unready(error.message)
             return False
         except CommonholdError as error:
             if self.is_up:
@@ -85,10 +85,3 @@ class ServiceWatch:
         self.is_up = True
         self._health.become_ready()
         return True
-
-
-def _obstruct(health: Health, error: CommonholdError) -> None:
-    # Said once: the look is repeated every second until someone acts.
-    if health.reason != error.message:
-        logger.error("not_ready", reason=error.message)
-    health.become_unready(error.message)
