@@ -3,8 +3,9 @@
 The server is the one in TEST_DATABASE_URL, else one in Docker, else the embedded one.
 """
 
+import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from types import FrameType
 from typing import Any
 
@@ -30,6 +31,7 @@ ANSWERED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.H
     signal.SIGQUIT: signal.SIG_DFL,
     signal.SIGHUP: signal.SIG_DFL,
 }
+OF_MAKE = ("MAKELEVEL", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES")
 DESCRIPTIONS = {
     "external": "the server in TEST_DATABASE_URL",
     "docker": "postgres:17 in Docker",
@@ -39,6 +41,17 @@ DESCRIPTIONS = {
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "docker: needs a Docker engine")
+    forget_make(os.environ)
+
+
+def forget_make(environment: MutableMapping[str, str]) -> None:
+    """Let a `make` that a test runs be the outermost one, though `make test` began this run.
+
+    An inner one names each directory it enters and leaves on standard output, and takes over
+    the flags and variables of the outer.
+    """
+    for name in OF_MAKE:
+        environment.pop(name, None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

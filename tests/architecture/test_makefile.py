@@ -1,8 +1,10 @@
 """The front door: what it lists, and what it tells the images."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -59,10 +61,28 @@ def test_images_are_told_the_commit_and_whether_the_source_differs_from_it(
     assert revision() in {"", "unknown"}
 
 
+def test_a_run_that_make_began_sees_what_one_by_hand_sees() -> None:
+    begun_by_make = {"MAKELEVEL": "1", "MAKEFLAGS": "w -- VENV=elsewhere"}
+    test = f"{Path(__file__)}::{test_make_says_what_it_was_told_to_and_no_more.__name__}"
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "--quiet", test],
+        cwd=ROOT,
+        env={**os.environ, **begun_by_make},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+def test_make_says_what_it_was_told_to_and_no_more() -> None:
+    assert _make(ROOT, "--eval=say: ; @echo $(VENV)", "say").splitlines() == [".venv"]
+
+
 def _listed_targets() -> set[str]:
     return set(re.findall(r"^  make ([a-z-]+)", _make(ROOT, "help"), re.MULTILINE))
 
 
 def _make(directory: Path, *arguments: str) -> str:
-    command = ["make", "--no-print-directory", *arguments]
+    command = ["make", *arguments]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout

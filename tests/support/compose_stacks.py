@@ -80,7 +80,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
         return run(["docker", "compose", *arguments], {**self.environment, **settings})
 
     def make(self, *arguments: str) -> str:
-        return run(["make", "--no-print-directory", *arguments], self.environment)
+        return run(["make", *arguments], self.environment)
 
     def containers(self) -> dict[str, dict[str, Any]]:
         """What the engine says of each container, by its service."""
