@@ -107,6 +107,7 @@ async def running(
     previous: str | None = None,
     limits: Limits | None = None,
     head_seconds: float = 15.0,
+    last_request_seconds: float = 0.1,
     most_connections: int | None = None,
 ) -> AsyncIterator[Wire]:
     """Serve the store on a free port of loopback until the block ends."""
@@ -116,7 +117,12 @@ async def running(
         parse_token_table(tokens), previous=parse_token_table(previous) if previous else ()
     )
     gates = assemble(store, tokens=table, health=health, metrics=metrics, limits=limits or Limits())
-    server = WireServer(gates, head_seconds=head_seconds, most_connections=most_connections)
+    server = WireServer(
+        gates,
+        head_seconds=head_seconds,
+        last_request_seconds=last_request_seconds,
+        most_connections=most_connections,
+    )
     await server.listen(Address("127.0.0.1", 0))
     wire = Wire(server, gates=gates, health=health, metrics=metrics)
     try:

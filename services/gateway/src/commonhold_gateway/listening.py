@@ -19,9 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from commonhold.ops.accepting import Acceptor
 from commonhold.ops.descriptors import connection_bound
 from commonhold.ops.settings import Address
-from commonhold_gateway.accepting import Acceptor
 from commonhold_gateway.bodies import LEAST_BYTES_PER_SECOND
 
 HEAD_SECONDS = 15.0

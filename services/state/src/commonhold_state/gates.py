@@ -27,6 +27,7 @@ from commonhold_state.backend import Backend
 from commonhold_state.bodies import NO_ROOM, TOO_SLOW, BodyReader
 from commonhold_state.calls import Call
 from commonhold_state.capabilities import capabilities_of
+from commonhold_state.connections import Connection
 from commonhold_state.errors import (
     BODY_TOO_LARGE,
     MCP_FENCED,
@@ -91,13 +92,20 @@ class Gates:
         lease = Lease(self._admission)
         try:
             reply = await self._judge(request, label, lease)
-            is_kept = await send(request, reply, closes=self._health.is_draining)
+            is_kept = await send(request, reply, closes=self._is_last(request))
         finally:
             lease.release()
         self._http.answered(label, reply.status, started=started)
         if self._logs_requests:
             self._bind(request).debug("request", route=label, status=reply.status)
         return self._kept if is_kept else self._closed
+
+    def _is_last(self, request: web.BaseRequest) -> bool:
+        """Whether the service stops with nothing behind this request: a close would drop it."""
+        connection = request.protocol
+        return self._health.is_draining and not (
+            isinstance(connection, Connection) and connection.is_pipelined
+        )
 
     def count_unjudged(self, status: int) -> None:
         """Count what aiohttp answered without the gates: no HTTP, or their failure."""
