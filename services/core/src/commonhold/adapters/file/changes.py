@@ -4,6 +4,7 @@ What can fail for want of room comes first: the new files under temporary names,
 the rows. Then names are switched. docs/reference/filestore.md, section 6, has the order.
 """
 
+import errno
 import os
 import zlib
 from collections.abc import Iterable, Iterator
@@ -66,6 +67,7 @@ class Change:
 
     def append(self, file: str, line: bytes) -> None:
         """A line at the end of a file, which is made when it is missing."""
+        self._require_no_folder(file)
         self._make_folders(file)
         self._rows.append((file, line))
 
@@ -75,6 +77,7 @@ class Change:
 
     def put_lines(self, file: str, lines: Iterable[bytes]) -> None:
         """As `put`, from parts that need not be held at once."""
+        self._require_no_folder(file)
         self._make_folders(file)
         temporary, fd = self._create_beside(file)
         self._moves.append(Move(temporary, file))
@@ -88,6 +91,10 @@ class Change:
             os.close(fd)
 
     def remove(self, file: str) -> None:
+        """OSError for a file that the system will not let go: found out while that is early."""
+        above = self._tree.absolute(_above(file))
+        if not os.access(above, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), above)
         self._removals.append(file)
 
     def commit(self) -> None:
@@ -112,6 +119,12 @@ class Change:
         self._moves.clear()
         self._journal.finish(intent)
         self._journal.clear()
+
+    def _require_no_folder(self, file: str) -> None:
+        """A change that was begun has no way back from a folder at one of its names."""
+        if self._tree.look(file) is Place.FOLDER:
+            absolute = self._tree.absolute(file)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), absolute)
 
     def _growth(self, file: str, line: bytes) -> Growth:
         return Growth(file, self._tree.entry(file).size, len(line), zlib.crc32(line))

@@ -103,6 +103,7 @@ class Conversations:
     def last_turn_number(self, tree: Tree, conversation_id: str) -> int:
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
+            tree.look_for_file(file)
             return (self._logs.get(tree, file) or EMPTY).last
 
     def search(
@@ -121,6 +122,7 @@ class Conversations:
     ) -> None:
         file = projections_file(conversation_id)
         with _refusing(conversation_id, file):
+            tree.look_for_file(file)
             is_torn = tree.is_torn(file)
         rows = b"".join(lines.encode_projection(entry) for entry in entries)
         change.append(file, b"\n" + rows if is_torn else rows)
@@ -179,7 +181,10 @@ class Conversations:
             created_at=now,
         )
         trail = conversation_trail(conversation_id)
-        change.put_lines(trail, (tree.whole_lines(trail), lines.encode_turn_redaction(act)))
+        with _refusing(conversation_id, trail):
+            tree.look_for_file(trail)
+            before = tree.whole_lines(trail)
+        change.put_lines(trail, (before, lines.encode_turn_redaction(act)))
         change.commit()
         return len(numbers)
 
@@ -199,6 +204,7 @@ class Conversations:
         """What the next turn follows: the turns and their erasures."""
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
+            tree.look_for_file(file)
             log = self._logs.get(tree, file) or EMPTY
         try:
             return log.after(self._erasures.get(tree, conversation_trail(conversation_id)))
@@ -271,7 +277,7 @@ def list_ids(tree: Tree) -> tuple[str, ...]:
 
 def look(tree: Tree, conversation_id: str, file: str) -> Place:
     with _refusing(conversation_id, file):
-        return tree.look(file)
+        return tree.look_for_file(file)
 
 
 @contextmanager
@@ -292,6 +298,7 @@ def _refusing(conversation_id: str, file: str) -> Iterator[None]:
 
 
 def _lines(tree: Tree, file: str) -> Iterator[_Numbered]:
+    tree.look_for_file(file)
     return enumerate(tree.lines(file), 1)
 
 

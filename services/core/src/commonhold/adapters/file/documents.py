@@ -36,7 +36,9 @@ from commonhold.adapters.file.refusals import (
     astray,
     collision,
     look,
+    look_for_trail,
     require_room,
+    require_room_for_rows,
     unsupported,
 )
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
@@ -204,6 +206,7 @@ class Documents:
         now = read_clock(self._clock)
         for target in targets:
             now = self._ledger(tree, scope, target, get_mark(tree, scope, target)).follow(now)
+        look_for_trail(tree, scope)
         self._clear_leftovers(tree, change, scope, targets)
         for target in targets:
             self._blank(tree, change, scope, target)
@@ -312,6 +315,7 @@ class Documents:
         actor: str | None,
         now: datetime,
     ) -> MemoryVersion:
+        require_room_for_rows(change, live.scope, live.path)
         gone = msgspec.structs.replace(
             live, version=_next(ledger, live.scope, live.path), actor=actor, updated_at=now
         )

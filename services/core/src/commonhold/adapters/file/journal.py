@@ -5,16 +5,20 @@ change of several files happens whole or not at all, and no line stays torn. At 
 file is the one byte that every other reader of the layout knows (docs/adr/0024).
 """
 
+import errno
 import os
+import stat
 import zlib
 
 import msgspec
 import structlog
 
 from commonhold.adapters.file.calls import SystemCalls, write_all
-from commonhold.adapters.file.tree import Tree
+from commonhold.adapters.file.tree import StrayEntryError, Tree
 
 REST = b"\x00"
+# What the system says of a folder, a file or a link where a change has something else.
+_IN_THE_WAY = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
 
 _log = structlog.get_logger(__name__)
 
@@ -83,10 +87,17 @@ class Journal:
         if intent is not None:
             is_whole = all(self._has_grown(growth) for growth in intent.growths)
             _log.warning("change_recovered", is_finished=is_whole, files=_files(intent))
-            if is_whole:
-                self.finish(intent)
-            else:
-                self.undo(intent)
+            try:
+                if is_whole:
+                    self.finish(intent)
+                else:
+                    self.undo(intent)
+            except OSError as error:
+                if error.errno not in _IN_THE_WAY:
+                    raise
+                # Put there since, by nobody of ours: the root is worth more than this change.
+                file = error.filename2 or error.filename
+                _log.error("change_given_up", error=error.strerror, file=file)
         self.clear()
 
     def finish(self, intent: Intent) -> None:
@@ -135,7 +146,10 @@ class Journal:
             return
 
     def _has_grown(self, growth: Growth) -> bool:
-        held = self._tree.read(growth.file)
+        try:
+            held = self._tree.read(growth.file)
+        except StrayEntryError:
+            return False
         if held is None:
             return False
         grown = held[growth.start : growth.start + growth.length]
@@ -145,14 +159,18 @@ class Journal:
         """Back to the length before, unless somebody else has written behind it since."""
         absolute = self._tree.absolute(growth.file)
         try:
-            size = os.lstat(absolute).st_size
+            status = os.lstat(absolute)
         except FileNotFoundError:
             return
-        if not growth.start <= size <= growth.start + growth.length:
+        size = status.st_size
+        is_ours = growth.start <= size <= growth.start + growth.length
+        if not is_ours or not stat.S_ISREG(status.st_mode):
             _log.error("change_not_undone", file=growth.file, size=size, expected=growth.start)
             return
         if growth.before is None:
             self._remove(growth.file)
+            return
+        if size == growth.before:
             return
         fd = self._calls.open_to_grow(absolute)
         try:

@@ -7,6 +7,7 @@ Network file systems are out of scope.
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,7 +110,11 @@ class Root:
             return None
 
     def _open(self, flags: int) -> int:
-        return os.open(self._lock_file, flags | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        fd = os.open(self._lock_file, flags | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EINVAL, "Not a regular file", self._lock_file)
+        return fd
 
     def _acquire(self, fd: int) -> None:
         for _ in range(self._polls):

@@ -69,6 +69,7 @@ def read_trail(tree: Tree, scope: str) -> list[MemoryRedaction]:
     """The erasures of a scope, oldest first."""
     file = scope_trail(scope)
     try:
+        tree.look_for_file(file)
         return _acts_of(tree.read(file) or b"")
     except RowFaultError as fault:
         raise unsupported(fault, scope=scope, path=TRAIL, file=file) from None

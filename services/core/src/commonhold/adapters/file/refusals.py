@@ -2,7 +2,13 @@
 
 from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.faults import RowFaultError, placed
-from commonhold.adapters.file.layout import document_file, documents_folder, versions_file
+from commonhold.adapters.file.layout import (
+    TRAIL,
+    document_file,
+    documents_folder,
+    scope_trail,
+    versions_file,
+)
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.errors import (
     MemoryConflictError,
@@ -15,12 +21,21 @@ from commonhold.contract.errors import (
 def require_room(change: Change, scope: str, path: str) -> None:
     """Raise MemoryConflictError (`layout_clash`) when no file can have the path's names."""
     for file in (document_file(scope, path), versions_file(scope, path)):
-        try:
-            has_room = change.make_room(file)
-        except (StrayEntryError, SpelledOtherwiseError) as stray:
-            raise astray(stray, scope=scope, path=path) from None
-        if not has_room:
-            raise clash(scope=scope, path=path, file=file)
+        _require_room_for(change, file, scope=scope, path=path)
+
+
+def require_room_for_rows(change: Change, scope: str, path: str) -> None:
+    """As `require_room`, of the history alone: the document is there."""
+    _require_room_for(change, versions_file(scope, path), scope=scope, path=path)
+
+
+def _require_room_for(change: Change, file: str, *, scope: str, path: str) -> None:
+    try:
+        has_room = change.make_room(file)
+    except (StrayEntryError, SpelledOtherwiseError) as stray:
+        raise astray(stray, scope=scope, path=path) from None
+    if not has_room:
+        raise clash(scope=scope, path=path, file=file)
 
 
 def clash(*, scope: str, path: str, file: str) -> MemoryConflictError:
@@ -32,6 +47,13 @@ def look(tree: Tree, file: str, *, scope: str, path: str) -> Place:
         return tree.look(file)
     except (StrayEntryError, SpelledOtherwiseError) as stray:
         raise astray(stray, scope=scope, path=path) from None
+
+
+def look_for_trail(tree: Tree, scope: str) -> Place:
+    try:
+        return tree.look_for_file(scope_trail(scope))
+    except (StrayEntryError, SpelledOtherwiseError) as stray:
+        raise astray(stray, scope=scope, path=TRAIL) from None
 
 
 def unsupported(fault: RowFaultError, *, scope: str, path: str, file: str) -> MemoryFormatError:

@@ -80,6 +80,18 @@ class Tree:
         """What stands at a name; StrayEntryError or SpelledOtherwiseError on the way there."""
         return self.entry(file).place
 
+    def look_for_file(self, file: str) -> Place:
+        """As `look`, at a name that no folder of a root has: StrayEntryError for one.
+
+        So for a file in place of a folder above.
+        """
+        place = self.look(file)
+        if place is Place.FOLDER:
+            raise StrayEntryError(file, "is a folder")
+        if place is Place.BLOCKED:
+            raise StrayEntryError(self._obstacle(file), "is no folder")
+        return place
+
     def entry(self, file: str) -> Entry:
         """As `look`, with the state that the file was in when it was first looked at."""
         seen = self._seen.get(file)
@@ -155,7 +167,7 @@ class Tree:
         """The files below a folder whose names end so, relative to it, in no order.
 
         Whatever else is there is passed over, but for a symbolic link that could hide such
-        files: StrayEntryError.
+        files, and what has such a name and is none: StrayEntryError.
         """
         if self.look(folder) is Place.FOLDER:
             yield from self._files(folder, "", suffix=suffix)
@@ -184,6 +196,8 @@ class Tree:
             elif entry.is_dir(follow_symlinks=False):
                 yield from self._files(folder, name, suffix=suffix)
             elif name.endswith(suffix):
+                if not entry.is_file(follow_symlinks=False):
+                    raise StrayEntryError(f"{folder}/{name}", "is no regular file")
                 yield name
 
     def hollow(self, folder: str) -> tuple[str, ...]:
@@ -218,6 +232,12 @@ class Tree:
                 for entry in entries
                 if is_temporary(entry.name) and entry.is_file(follow_symlinks=False)
             )
+
+    def _obstacle(self, file: str) -> str:
+        """The file that stands where a folder above the name would."""
+        while self.look(file) is Place.BLOCKED:
+            file = file.rpartition("/")[0]
+        return file
 
     def _entries(self, folder: str) -> "os._ScandirIterator[str]":
         return os.scandir(self.absolute(folder))

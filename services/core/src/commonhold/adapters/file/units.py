@@ -11,7 +11,6 @@ from commonhold.adapters.file.envelopes import Envelope, encode_document
 from commonhold.adapters.file.layout import (
     DOCUMENT_SUFFIX,
     LEDGER_SUFFIX,
-    TRAIL,
     conversation_trail,
     document_file,
     projections_file,
@@ -21,7 +20,7 @@ from commonhold.adapters.file.layout import (
     versions_file,
 )
 from commonhold.adapters.file.records import document_paths, ledger_paths
-from commonhold.adapters.file.refusals import astray, clash, collision, look, require_room
+from commonhold.adapters.file.refusals import astray, clash, collision, look_for_trail, require_room
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.documents import MemoryDocument, MemoryVersion, ScopeArchive
 from commonhold.contract.errors import ConversationConflictError, MemoryConflictError
@@ -109,7 +108,7 @@ def _scopes(tree: Tree, folder: str, *, above: str | None = None) -> Iterator[st
 
 def _is_scope_held(tree: Tree, scope: str) -> bool:
     return (
-        look(tree, scope_trail(scope), scope=scope, path=TRAIL) is Place.FILE
+        look_for_trail(tree, scope) is Place.FILE
         or bool(document_paths(tree, scope))
         or bool(ledger_paths(tree, scope))
     )

@@ -1,0 +1,330 @@
+"""What no store makes, at every place of a root: refused by name, and in nobody else's way."""
+
+import asyncio
+import os
+import re
+import shutil
+import stat
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from structlog.testing import capture_logs
+
+from commonhold.adapters.file import FileStore
+from commonhold.adapters.file.calls import SystemCalls
+from commonhold.adapters.file.journal import Growth, Intent, Journal, Move
+from commonhold.adapters.file.tree import Tree
+from commonhold.contract import (
+    CommonholdError,
+    ConversationArchive,
+    ConversationProjection,
+    ConversationRedaction,
+    ConversationTurn,
+    MemoryDocument,
+    MemoryRedaction,
+    Message,
+    ScopeArchive,
+)
+from commonhold.contract.documents import version_of
+from tests.support.file_trees import read_tree
+from tests.support.roots import temporary_root
+
+HELLO = (Message(role="user", content="hello"),)
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+ENTRY = ConversationProjection(turn=1, kind="log", text="x")
+NOBODY = 65534
+LOCK = ".store.lock"
+SCOPE = "u%3Ax"
+CONVERSATION = "conversations/c"
+
+
+def document(path: str) -> MemoryDocument:
+    return MemoryDocument(
+        scope="u:x", path=path, content="x", version=1, created_at=NOON, updated_at=NOON, actor=None
+    )
+
+
+Write: TypeAlias = Callable[[FileStore], Awaitable[object]]
+Plant: TypeAlias = Callable[[Path], object]
+
+
+def linked_to(target: str) -> Plant:
+    return lambda place: place.symlink_to(target)
+
+
+def full_folder(place: Path) -> None:
+    place.mkdir()
+    (place / "theirs").write_text("theirs")
+
+
+KINDS: Mapping[str, Plant] = {
+    "file": lambda place: place.write_text("theirs"),
+    "folder": full_folder,
+    "pipe": os.mkfifo,
+    "device": lambda place: os.mknod(place, stat.S_IFCHR | 0o600, os.makedev(1, 3)),
+    "link away": linked_to("/etc"),
+    "link in a loop": lambda place: place.symlink_to(place.name),
+}
+
+MEMORY: Mapping[str, Write] = {
+    "write": lambda store: store.write("u:x", "n/a", "x"),
+    "delete": lambda store: store.delete("u:x", "n/a"),
+    "rename away": lambda store: store.rename("u:x", "n/a", "m/z"),
+    "rename here": lambda store: store.rename("u:x", "m/b", "n/new"),
+    "create_if_absent": lambda store: store.create_if_absent("u:x", "n/new", "x"),
+    "delete_if": lambda store: store.delete_if("u:x", "n/a", expected_version=2),
+    "rename_if": lambda store: store.rename_if("u:x", "n/a", "m/z", expected_version=2),
+    "redact": lambda store: store.redact("u:x", path="n/a"),
+    "redact_if": lambda store: store.redact_if("u:x", "n/a", expected_version=2),
+    "redact the scope": lambda store: store.redact("u:x"),
+}
+TURNS: Mapping[str, Write] = {
+    "append_turn": lambda store: store.append_turn("c", HELLO),
+    "append_projections": lambda store: store.append_projections("c", [ENTRY]),
+    "redact_turns": lambda store: store.redact_turns("c"),
+}
+RESTORES: Mapping[str, Write] = {
+    SCOPE: lambda store: store.restore_scope(
+        ScopeArchive(
+            scope="u:x",
+            documents=(document("n/a"),),
+            versions=(version_of(document("n/a"), action="created"),),
+            redactions=(MemoryRedaction(path="n/b", actor=None, created_at=NOON, count=1),),
+        )
+    ),
+    CONVERSATION: lambda store: store.restore_conversation(
+        ConversationArchive(
+            conversation_id="c",
+            turns=(ConversationTurn(conversation_id="c", turn=1, messages=HELLO, created_at=NOON),),
+            projections=(ENTRY,),
+            redactions=(
+                ConversationRedaction(conversation_id="c", turns=(9,), actor=None, created_at=NOON),
+            ),
+        )
+    ),
+}
+FILES = (
+    LOCK,
+    f"{SCOPE}/documents/n/a.md",
+    f"{SCOPE}/versions/n/a.jsonl",
+    f"{SCOPE}/redactions.jsonl",
+    f"{CONVERSATION}/turns.jsonl",
+    f"{CONVERSATION}/projections.jsonl",
+    f"{CONVERSATION}/redactions.jsonl",
+)
+FOLDERS = (
+    SCOPE,
+    f"{SCOPE}/documents",
+    f"{SCOPE}/documents/n",
+    f"{SCOPE}/versions",
+    f"{SCOPE}/versions/n",
+    "conversations",
+    CONVERSATION,
+)
+PLACES = [
+    *((place, kind) for place in FILES for kind in KINDS if kind != "file"),
+    *((place, kind) for place in FOLDERS for kind in ("file", "pipe", "link in a loop")),
+]
+# Files that are kept from everybody, and from being written.
+CLOSED = [(place, mode) for place in (*FILES, *FOLDERS) for mode in (0o000, 0o555)]
+# What has no document to change is said to have none.
+ABSENT = re.compile("not found|document_absent")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a device takes root")
+
+
+@pytest.fixture(scope="module")
+def filled() -> Iterator[Path]:
+    """A root with something at every place."""
+    with temporary_root() as root:
+        asyncio.run(fill(root))
+        yield root
+
+
+async def fill(root: Path) -> None:
+    async with FileStore(root) as store:
+        for text in ("one", "two"):
+            await store.write("u:x", "n/a", text)
+            await store.write("u:x", "m/b", text)
+            await store.append_turn("c", HELLO)
+        await store.append_projections("c", [ENTRY])
+        await store.write("u:x", "m/erased", "x")
+        await store.redact("u:x", path="m/erased")
+        await store.redact_turns("c", turns=[2])
+
+
+@contextmanager
+def planted(filled: Path, place: str, kind: str) -> Iterator[Path]:
+    """A copy of the root with the wrong thing at a place, and what belonged there beside it."""
+    with temporary_root() as root:
+        shutil.copytree(filled, root)
+        (root / place).rename(root.with_name("aside"))
+        KINDS[kind](root / place)
+        yield root
+
+
+@contextmanager
+def owned_by_nobody(filled: Path) -> Iterator[Path]:
+    """A copy of the root, all of it of a user to whom the system denies things."""
+    with temporary_root() as root:
+        shutil.copytree(filled, root)
+        root.parent.chmod(0o711)
+        for entry in (root, *root.rglob("*")):
+            os.chown(entry, NOBODY, NOBODY)
+        yield root
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def writes_at(place: str) -> Mapping[str, Write]:
+    if place == LOCK:
+        return {**MEMORY, **TURNS}
+    return MEMORY if SCOPE in place else TURNS
+
+
+def put_back(root: Path, place: str) -> None:
+    wrong = root / place
+    if wrong.is_dir() and not wrong.is_symlink():
+        shutil.rmtree(wrong)
+    else:
+        wrong.unlink(missing_ok=True)
+    root.with_name("aside").rename(wrong)
+
+
+async def told_by(store: FileStore, write: Write) -> str | None:
+    """All that a refusal says, to its caller and in the log; None for a write that was made."""
+    with capture_logs() as logs:
+        try:
+            await write(store)
+        except CommonholdError as error:
+            return f"{error} {getattr(error, '__notes__', '')} {logs}"
+    return None
+
+
+async def assert_others_go_on(root: Path, store: FileStore, place: str) -> None:
+    if place != LOCK:
+        assert (await store.write("u:y", "a", "x")).version == 1
+        shutil.rmtree(root / "u%3Ay")
+    if place not in (LOCK, "conversations"):
+        assert (await store.append_turn("d", HELLO)).turn == 1
+        shutil.rmtree(root / "conversations/d")
+
+
+@needs_root
+@pytest.mark.parametrize(("place", "kind"), PLACES)
+async def test_a_write_is_refused_by_name_or_made_beside_it(
+    filled: Path, place: str, kind: str
+) -> None:
+    intact = read_tree(filled)
+    for name, write in writes_at(place).items():
+        with planted(filled, place, kind) as root:
+            before = read_tree(root)
+            mode = os.lstat(root / place).st_mode
+            async with asyncio.timeout(30), FileStore(root) as store:
+                told = await told_by(store, write)
+                assert os.lstat(root / place).st_mode == mode, name
+                if told is not None:
+                    assert place in told or ABSENT.search(told), name
+                    assert read_tree(root) == before, name
+                await assert_others_go_on(root, store, place)
+                if told is not None:
+                    put_back(root, place)
+                    assert read_tree(root) == intact, name
+                    await write(store)
+            assert (root / LOCK).read_bytes() == b"\x00", name
+
+
+@needs_root
+@pytest.mark.parametrize(("place", "mode"), CLOSED)
+async def test_a_write_is_refused_by_the_name_of_what_is_closed_to_it(
+    filled: Path, place: str, mode: int
+) -> None:
+    intact = read_tree(filled)
+    for name, write in writes_at(place).items():
+        with owned_by_nobody(filled) as root:
+            was = (root / place).stat().st_mode
+            os.chown(root / place, 0, 0)
+            (root / place).chmod(mode)
+            async with asyncio.timeout(30), FileStore(root) as store:
+                with nobody():
+                    told = await told_by(store, write)
+                if told is not None:
+                    assert place in told, name
+                    assert read_tree(root) == intact, name
+                with nobody():
+                    await assert_others_go_on(root, store, place)
+                if told is not None:
+                    os.chown(root / place, NOBODY, NOBODY)
+                    (root / place).chmod(was)
+                    with nobody():
+                        await write(store)
+            assert (root / LOCK).read_bytes() == b"\x00", name
+
+
+@needs_root
+@pytest.mark.parametrize(("place", "kind"), [one for one in PLACES if one[0] != LOCK])
+async def test_a_restore_is_refused_by_name_and_lands_nothing(place: str, kind: str) -> None:
+    unit = SCOPE if SCOPE in place else CONVERSATION
+    with temporary_root() as root:
+        (root / place).parent.mkdir(parents=True)
+        KINDS[kind](root / place)
+        before = read_tree(root)
+        async with asyncio.timeout(30), FileStore(root) as store:
+            told = await told_by(store, RESTORES[unit])
+            assert told is not None
+            assert place in told
+            assert read_tree(root) == {**before, LOCK: b"\x00"}
+            await assert_others_go_on(root, store, place)
+
+
+DOCUMENT = f"{SCOPE}/documents/n/a.md"
+HISTORY = f"{SCOPE}/versions/n/a.jsonl"
+FINISHED = f"{SCOPE}/documents/n/.neosian-tmp-0"
+
+
+def die_before_the_end(root: Path) -> None:
+    """Leave what a process leaves that ended between the row of a write and its document."""
+    (root / FINISHED).write_text("the new document")
+    size = (root / HISTORY).stat().st_size
+    row = b'{"neosian_format":1}\n'
+    with (root / HISTORY).open("ab") as history:
+        history.write(row)
+    lock = os.open(root / LOCK, os.O_RDWR)
+    Journal(lock, Tree(str(root)), SystemCalls()).record(
+        Intent(
+            growths=(Growth(HISTORY, size, len(row), zlib.crc32(row)),),
+            moves=(Move(FINISHED, DOCUMENT),),
+        )
+    )
+    os.close(lock)
+
+
+@needs_root
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "file"])
+@pytest.mark.parametrize("place", [DOCUMENT, HISTORY, f"{SCOPE}/documents/n", f"{SCOPE}/versions"])
+async def test_what_was_put_in_the_way_of_a_recovery_keeps_nobody_from_the_root(
+    filled: Path, place: str, kind: str
+) -> None:
+    with temporary_root() as root:
+        shutil.copytree(filled, root)
+        die_before_the_end(root)
+        (root / place).rename(root.with_name("aside"))
+        KINDS[kind](root / place)
+        async with asyncio.timeout(30), FileStore(root) as store:
+            with capture_logs() as logs:
+                await assert_others_go_on(root, store, place)
+            assert logs[0]["event"] == "change_recovered"
+            assert (root / LOCK).read_bytes() == b"\x00"
+            read = await store.read_turns("c")
+            assert [turn.redacted for turn in read] == [False, True]
