@@ -79,6 +79,7 @@ async def test_a_pass_that_loses_its_state_service_comes_again(
     port = free_port()
     async with maintenance_process(None, gardens, settings=over(port)) as worker:
         await worker.until_ops("/readyz", status=503, holding="cannot be reached")
+        assert "commonhold_state_up 0.0" in (await worker.ops("/metrics")).text
         async with upstream(database_dsn, port=port):
             await until_deletions(eye, 3)
         await until_event(worker, "upkeep_pass")

@@ -223,12 +223,15 @@ async def _open_remote(
     stop: StopSignal,
 ) -> Opened | None:
     """The store, once its service answers: what it can do says which tools there are."""
+    # A service that has never been there is one that is away.
+    watches: list[ServiceWatch] = []
+    metrics.watch_service(lambda: any(watch.is_up for watch in watches))
     store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
     if store is None:
         return None
     close_later(stack, "state_service", store.close)
     watch = ServiceWatch(store, health=health)
-    metrics.watch_service(lambda: watch.is_up)
+    watches.append(watch)
     return Opened(store=store, beside=(watch.run,))
 
 

@@ -154,12 +154,15 @@ async def _serve_alone(
     metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
         ops = await _listen_ops(settings, health, metrics, stack)
+        # A service that has never been there is one that is away.
+        watches: list[ServiceWatch] = []
+        metrics.watch_service(lambda: any(watch.is_up for watch in watches))
         store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
         if store is None:
             return
         close_later(stack, "state_service", store.close)
         watch = ServiceWatch(store, health=health)
-        metrics.watch_service(lambda: watch.is_up)
+        watches.append(watch)
         tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
         ledger = OwnLedger()
         upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
