@@ -2,11 +2,15 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
+import socket
 import ssl
 import subprocess
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -15,7 +19,9 @@ import yaml
 
 from tests.support.compose_stacks import Stack, prepared_stack, run
 from tests.support.helm import CHART
+from tests.support.processes import wait_until
 from tests.support.promql import metrics_of, recorded_in
+from tests.support.repository import ROOT
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
@@ -119,6 +125,57 @@ async def test_the_edge_is_who_its_authority_says_and_serves_both_doors(stack: S
     with pytest.raises(aiohttp.ClientError):
         async with aiohttp.ClientSession() as client:
             await client.get(url.replace("https:", "http:"))
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("version", "spoken"),
+    [
+        (ssl.TLSVersion.TLSv1, None),
+        (ssl.TLSVersion.TLSv1_1, None),
+        (ssl.TLSVersion.TLSv1_2, "TLSv1.2"),
+        (ssl.TLSVersion.TLSv1_3, "TLSv1.3"),
+    ],
+)
+def test_the_edge_speaks_no_tls_below_1_2(
+    stack: Stack, version: ssl.TLSVersion, spoken: str | None
+) -> None:
+    offering = ssl.create_default_context(cafile=stack.secrets / "ca.pem")
+    # The library would not offer the old ones by itself.
+    offering.set_ciphers("ALL:@SECLEVEL=0")
+    offering.minimum_version = offering.maximum_version = version
+    with socket.create_connection(("127.0.0.1", stack.port("EDGE_PORT")), timeout=30) as plain:
+        if spoken is None:
+            with pytest.raises(ssl.SSLError) as refused:
+                offering.wrap_socket(plain, server_hostname="localhost")
+            assert refused.value.reason == "TLSV1_ALERT_PROTOCOL_VERSION"
+        else:
+            with offering.wrap_socket(plain, server_hostname="localhost") as connection:
+                assert connection.version() == spoken
+
+
+def test_logs_are_those_of_every_service_and_go_on(stack: Stack, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def shown() -> set[str]:
+        return set(re.findall(r"^([a-z-]+)-1 +\| ", log.read_text(), re.MULTILINE))
+
+    with log.open("wb") as output:
+        following = subprocess.Popen(
+            ["make", "logs"],
+            cwd=ROOT,
+            env={**os.environ, **stack.environment},
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        names = {*REPLICAS, "postgres", "migrate", "maintenance", "prometheus", "alertmanager"}
+        wait_until(lambda: shown() >= names, "every service is in the logs", seconds=120)
+        assert following.poll() is None
+    finally:
+        os.killpg(following.pid, signal.SIGKILL)
+        following.wait()
 
 
 async def test_prometheus_scrapes_every_replica_and_knows_whom_to_alert(stack: Stack) -> None:
