@@ -70,8 +70,10 @@ async def test_a_taken_place_refuses_all_of_it(filled_dsn: str, tmp_path: Path) 
     )
     refusal = f"Conversation conflict on '{THREAD}': target_occupied"
     assert status == 1
-    assert json.loads(out) == {"error": f"[agent_conversation_conflict] {refusal}", "hint": None}
-    assert err == f"error: {refusal}\n"
+    rest = f"to move the rest alone: --scope {SCOPE}"
+    hint = f"there already: conversation {THREAD}; {rest}"
+    assert json.loads(out) == {"error": f"[agent_conversation_conflict] {refusal}", "hint": hint}
+    assert err == f"error: {refusal}\nhint: {hint}\n"
     assert _tree(folder) == before
 
 

@@ -69,32 +69,3 @@ async def test_a_broken_file_is_named_in_the_hint(
     assert answer["error"].startswith("[agent_conversation_format_unsupported] ")
     assert answer["hint"] == f"in {history}, line 2"
     assert f"hint: in {history}, line 2" in said
-
-
-@pytest.mark.parametrize("line", [MAINTAIN, REDACT, PRUNE], ids=lambda line: line[0])
-async def test_a_wrong_place_is_status_two_and_makes_nothing(
-    line: tuple[str, ...],
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    there, missing = str(tmp_path), str(tmp_path / "missing")
-    hints = {
-        ("--root", missing): "--root must be a directory that exists",
-        ("--root", there, "--url", "http://h:1"): "--root and --url are mutually exclusive",
-        ("--root", there, "--schema", "s"): "--schema applies only to Postgres (unset --root)",
-    }
-    for flags, hint in hints.items():
-        assert await run(capfd, *line, *flags) == (
-            2,
-            {"error": "usage", "hint": hint},
-            f"error: {hint}\n",
-        )
-    monkeypatch.setenv("NEOSIAN_POSTGRES_DSN", "postgresql://u@h/d")
-    status, answer, _ = await run(capfd, *line, "--root", there)
-    assert (status, answer["hint"]) == (2, "NEOSIAN_POSTGRES_DSN and --root are mutually exclusive")
-    assert list_names(tmp_path) == []
-
-
-def list_names(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.iterdir()]

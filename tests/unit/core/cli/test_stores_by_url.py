@@ -89,32 +89,3 @@ async def test_another_wire_is_status_one_and_names_both(
         status, answer, _ = await run(capfd, *PRUNE, "--url", url)
     assert status == 1
     assert "speaks wire 5, this release wire 6" in answer["error"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "variables", "said"),
-    [
-        (("--url", "ftp://x"), {}, "--url must start with http:// or https://, got 'ftp://x'"),
-        (("--url", "http://x", "--schema", "s"), {}, "--schema applies only to Postgres"),
-        (("--url", "http://x"), {"NEOSIAN_CLIENT_TOKEN": ""}, "--url needs NEOSIAN_CLIENT_TOKEN"),
-        (
-            ("--url", "http://x"),
-            {"NEOSIAN_POSTGRES_DSN": "postgresql://x/y"},
-            "NEOSIAN_POSTGRES_DSN and --url are mutually exclusive",
-        ),
-    ],
-)
-@pytest.mark.parametrize("line", [MAINTAIN, REDACT, PRUNE], ids=lambda line: line[0])
-async def test_a_wrong_place_is_status_two(
-    line: tuple[str, ...],
-    flags: tuple[str, ...],
-    variables: dict[str, str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    status, answer, _ = await run(capfd, *line, *flags)
-    assert (status, answer["error"]) == (2, "usage")
-    assert said in answer["hint"]

@@ -84,24 +84,6 @@ def test_a_wrong_invocation_is_status_two_and_opens_nothing(
         listener.accept()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        [*MAINTAIN, "--scope", "a:b"],
-        ["redact", "c", "--all"],
-        ["prune", "--older-than", "1d"],
-    ],
-)
-def test_a_verb_without_a_database_says_which_variable_names_it(
-    line: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("NEOSIAN_POSTGRES_DSN")
-    assert shell.main([*line, "--json"]) == 2
-    written = capfd.readouterr()
-    assert "NEOSIAN_POSTGRES_DSN must be set" in json.loads(written.out)["hint"]
-    assert "NEOSIAN_POSTGRES_DSN must be set" in written.err
-
-
 def test_a_closed_port_is_status_one_and_one_object(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

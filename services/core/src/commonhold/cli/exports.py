@@ -11,6 +11,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from commonhold.cli.stores import read_store_settings
+
 Folder = Annotated[Path, Parameter(help="the archive: a directory of files")]
 Scopes = Annotated[
     tuple[str, ...] | None, Parameter(negative="", help="move this scope (repeatable)")
@@ -43,7 +45,7 @@ def export_store(
     status: int = transfers.run_export(
         folder,
         transfers.choose_units(scope, conversation),
-        transfers.choose_store(os.environ, url=url, root=root, schema=schema),
+        read_store_settings(os.environ, url=url, root=root, schema=schema),
         as_json=as_json,
     )
     return status
@@ -68,7 +70,7 @@ def import_store(
     status: int = transfers.run_import(
         folder,
         transfers.choose_units(scope, conversation),
-        transfers.choose_store(os.environ, url=url, root=root, schema=schema),
+        read_store_settings(os.environ, url=url, root=root, schema=schema),
         as_json=as_json,
     )
     return status

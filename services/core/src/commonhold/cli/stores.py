@@ -45,6 +45,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RootSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory, which a store of files makes when it writes to one that is not there."""
+
     root: Path
 
 
@@ -63,24 +65,28 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_store_settings(
-    environment: Mapping[str, str],
-    *,
-    url: str | None = None,
-    root: Path | None = None,
-    schema: str | None = None,
+    environment: Mapping[str, str], *, url: str | None, root: Path | None, schema: str | None
 ) -> StoreSettings:
-    """Where the store is: at the URL or the root, else in the environment.
+    """The one store that flags and environment name (docs/reference/cli.md, section 11).
 
-    `schema` wins over the environment. Raises UsageError or ConfigurationError, and opens
-    nothing.
+    `schema` wins over the environment. Raises UsageError for none, for two and for a wrong
+    one, or ConfigurationError; opens nothing.
     """
-    if url is not None or root is not None:
-        _require_one_place(environment, url=url, root=root, schema=schema)
-    if url is not None:
-        return _service_settings(environment, url)
+    has_dsn = bool(read_text(environment, _DSN))
+    named = {_DSN: has_dsn, "--root": root is not None, "--url": url is not None}
+    places = [name for name, is_named in named.items() if is_named]
+    if not places:
+        raise UsageError(f"name a store: set {_DSN} (or {_DSN}_FILE), --url or --root")
+    if len(places) > 1:
+        raise UsageError(f"{places[0]} and {places[1]} are mutually exclusive")
+    if _DSN in places:
+        return read_database_settings(environment, schema=schema)
+    if schema is not None:
+        raise UsageError("--schema applies only to Postgres (unset --root/--url)")
+    refuse_unknown(environment)
     if root is not None:
         return _root_settings(root)
-    return read_database_settings(environment, schema=schema)
+    return _service_settings(environment, url or "")
 
 
 def read_database_settings(
@@ -93,8 +99,18 @@ def read_database_settings(
     return msgspec.structs.replace(settings, schema=check_schema_name(schema))
 
 
-def open_store(settings: StoreSettings) -> AbstractAsyncContextManager[Opened]:
-    """The store, closed at the end; CommandError when this release does not run on it."""
+@asynccontextmanager
+async def open_store(settings: StoreSettings) -> AsyncIterator[Opened]:
+    """The store, closed at the end; CommandError when it cannot be worked with."""
+    try:
+        async with _opening(settings) as opened:
+            yield opened
+    except ConfigurationError as error:
+        # The invocation was right: what it names is of another release, wire or capability.
+        raise CommandError(f"[{error.code}] {error}") from error
+
+
+def _opening(settings: StoreSettings) -> AbstractAsyncContextManager[Opened]:
     match settings:
         case ServiceSettings():
             return _open_service(settings)
@@ -102,19 +118,6 @@ def open_store(settings: StoreSettings) -> AbstractAsyncContextManager[Opened]:
             return _open_root(settings)
         case DatabaseSettings():
             return _open_database(settings)
-
-
-def _require_one_place(
-    environment: Mapping[str, str], *, url: str | None, root: Path | None, schema: str | None
-) -> None:
-    flag = "--root" if url is None else "--url"
-    refuse_unknown(environment)
-    if url is not None and root is not None:
-        raise UsageError("--root and --url are mutually exclusive")
-    if read_text(environment, _DSN):
-        raise UsageError(f"{_DSN} and {flag} are mutually exclusive")
-    if schema is not None:
-        raise UsageError(f"--schema applies only to Postgres (unset {flag})")
 
 
 def _service_settings(environment: Mapping[str, str], url: str) -> ServiceSettings:
@@ -162,9 +165,5 @@ async def _open_service(settings: ServiceSettings) -> AsyncIterator[Opened]:
         if error.name not in _REMOTE_PACKAGES:
             raise
         raise UsageError("--url needs: pip install 'commonhold[remote]'") from None
-    try:
-        async with remote.remote_store(settings.url, settings.token) as store:
-            yield Opened(store=store, client=store.client)
-    except ConfigurationError as error:
-        # Of the service and not of the invocation: another token, wire or capability.
-        raise CommandError(f"[{error.code}] {error}") from error
+    async with remote.remote_store(settings.url, settings.token) as store:
+        yield Opened(store=store, client=store.client)

@@ -11,24 +11,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from commonhold.cli.consoles import make_console
 from commonhold.cli.errors import UsageError
 from commonhold.cli.outcomes import answer
-from commonhold.cli.store_choices import (
-    StoreChoice,
-    choose_store,
-    files_at,
-    open_choice,
-)
+from commonhold.cli.stores import OperatedStore, RootSettings, StoreSettings, open_store
 from commonhold.contract.errors import (
     ConfigurationError,
+    ConversationConflictError,
     ConversationIdInvalidError,
+    MemoryConflictError,
     ScopeInvalidError,
+    StoreUnavailableError,
 )
-from commonhold.usecases.transfers.archives import Source
 from commonhold.usecases.transfers.transfers import TransferReport, UnitReport, transfer
-from commonhold.usecases.transfers.units import Choice, Target, Unit
-
-__all__ = ["choose_store", "choose_units", "run_export", "run_import"]
+from commonhold.usecases.transfers.units import Choice, Target, Unit, taken_of, units_of
 
 _FAILED = 1
+# As many names as a person reads, and as many flags as a command line is made of.
+_MOST_TAKEN = 10
+_MOST_NAMED = 200
 
 
 def choose_units(scopes: Sequence[str] | None, conversations: Sequence[str] | None) -> Choice:
@@ -41,41 +39,75 @@ def choose_units(scopes: Sequence[str] | None, conversations: Sequence[str] | No
     return choice
 
 
-def run_export(folder: Path, units: Choice, store: StoreChoice, *, as_json: bool) -> int:
+def run_export(folder: Path, units: Choice, store: StoreSettings, *, as_json: bool) -> int:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a directory")
 
     async def run() -> tuple[TransferReport, str | None]:
-        async with open_choice(store) as source, files_at(folder) as target:
-            return await _move(source.store, target, units), source.client
+        async with open_store(store) as source, open_store(RootSettings(root=folder)) as target:
+            return await _move(source.store, target.store, units), source.client
 
     report, client = asyncio.run(run())
     last = f"exported {_counted(report)} to {folder}" if report.units else "nothing to export"
     return _show(report, _envelope("export", folder, client, report), last, as_json=as_json)
 
 
-def run_import(folder: Path, units: Choice, store: StoreChoice, *, as_json: bool) -> int:
+def run_import(folder: Path, units: Choice, store: StoreSettings, *, as_json: bool) -> int:
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a directory")
 
     async def run() -> tuple[TransferReport, str | None]:
-        async with files_at(folder) as source, open_choice(store) as target:
-            return await _move(source, _portable(target.store), units), target.client
+        async with open_store(RootSettings(root=folder)) as source, open_store(store) as target:
+            return await _move(source.store, target.store, units), target.client
 
     report, client = asyncio.run(run())
     last = f"imported {_counted(report)} from {folder}" if report.units else "nothing to import"
     return _show(report, _envelope("import", folder, client, report), last, as_json=as_json)
 
 
-async def _move(source: Source, target: Target, units: Choice) -> TransferReport:
+async def _move(source: OperatedStore, target: OperatedStore, choice: Choice) -> TransferReport:
+    """The transfer; an error that stops it says how to go on."""
+    if not isinstance(target, Target):
+        raise ConfigurationError(f"{type(target).__name__} takes no whole units")
+    left: dict[Unit, None] = {}
     with _Bars() as bars:
-        return await transfer(source, target, choice=units, started=bars.start, moved=bars.advance)
+
+        def start(units: tuple[Unit, ...]) -> None:
+            left.update(dict.fromkeys(units))
+            bars.start(units)
+
+        def move(report: UnitReport) -> None:
+            del left[report.unit]
+            bars.advance(report)
+
+        try:
+            return await transfer(source, target, choice=choice, started=start, moved=move)
+        except (MemoryConflictError, ConversationConflictError) as error:
+            units = tuple(left) or await units_of(source, choice)
+            taken = await taken_of(target, units)
+            error.add_note(_way_on(taken, [unit for unit in units if unit not in taken]))
+            raise
+        except StoreUnavailableError as error:
+            if left:
+                error.add_note(_way_on((), list(left)))
+            raise
 
 
-def _portable(store: Source) -> Target:
-    if not isinstance(store, Target):
-        raise ConfigurationError(f"{type(store).__name__} takes no whole units")
-    return store
+def _way_on(taken: Sequence[Unit], left: Sequence[Unit]) -> str:
+    """What is there already, and the flags that move the rest."""
+    there = f"there already: {_listed(taken)}; " if taken else ""
+    if not left:
+        return f"{there}nothing else is left to move"
+    if len(left) > _MOST_NAMED:
+        return f"{there}name the other {len(left)} with --scope and --conversation"
+    flags = " ".join(f"--{unit.kind} {unit.name}" for unit in left)
+    return f"{there}to move the rest alone: {flags}"
+
+
+def _listed(units: Sequence[Unit]) -> str:
+    more = len(units) - _MOST_TAKEN
+    names = ", ".join(map(str, units[:_MOST_TAKEN]))
+    return names if more <= 0 else f"{names} and {more} more"
 
 
 class _Bars:
@@ -116,12 +148,11 @@ class _Bars:
 
 def _show(report: TransferReport, envelope: dict[str, Any], last: str, *, as_json: bool) -> int:
     answer(envelope, _lines(report, last), as_json=as_json)
-    for one in report.units:
-        if one.error is not None:
-            print(f"error: {one.unit} was left out: {one.error}", file=sys.stderr)
-        elif one.is_empty:
-            print(f"warning: {one.unit} holds nothing", file=sys.stderr)
-    return _FAILED if report.failed else 0
+    for one in report.failed:
+        print(f"error: {one.unit} was left out: {one.error}", file=sys.stderr)
+    for one in report.missing:
+        print(f"warning: {one.unit} holds nothing", file=sys.stderr)
+    return 0 if report.is_whole else _FAILED
 
 
 def _lines(report: TransferReport, last: str) -> Iterator[str]:
@@ -173,4 +204,5 @@ def _envelope(
             {"kind": one.unit.kind, "name": one.unit.name, "error": one.error}
             for one in report.failed
         ],
+        "missing": [{"kind": one.unit.kind, "name": one.unit.name} for one in report.missing],
     }

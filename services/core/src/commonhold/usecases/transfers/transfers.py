@@ -53,6 +53,15 @@ class TransferReport(msgspec.Struct, frozen=True):
     def failed(self) -> tuple[UnitReport, ...]:
         return tuple(unit for unit in self.units if unit.error is not None)
 
+    @property
+    def missing(self) -> tuple[UnitReport, ...]:
+        """Those that were named and of which the source holds nothing."""
+        return tuple(unit for unit in self.units if unit.error is None and unit.is_empty)
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.failed or self.missing)
+
 
 Started: TypeAlias = Callable[[tuple[Unit, ...]], None]
 Moved: TypeAlias = Callable[[UnitReport], None]

@@ -72,14 +72,18 @@ async def units_of(source: Source, choice: Choice) -> tuple[Unit, ...]:
 
 async def require_free(target: Target, units: Sequence[Unit]) -> None:
     """Raise the conflict of the first unit, in their order, whose place holds anything."""
+    for unit in await taken_of(target, units):
+        if unit.kind == "scope":
+            raise MemoryConflictError(scope=unit.name, path=None, reason="target_occupied")
+        raise ConversationConflictError(conversation_id=unit.name, reason="target_occupied")
+
+
+async def taken_of(target: Target, units: Sequence[Unit]) -> tuple[Unit, ...]:
+    """The units whose place in the target holds anything, in their order."""
     taken = {Unit("scope", name) for name in await target.scopes()}
     taken |= {Unit("conversation", name) for name in await target.conversations()}
     taken |= {Unit("conversation", name) for name in await _with_a_trail(target, units)}
-    for unit in units:
-        if unit in taken and unit.kind == "scope":
-            raise MemoryConflictError(scope=unit.name, path=None, reason="target_occupied")
-        if unit in taken:
-            raise ConversationConflictError(conversation_id=unit.name, reason="target_occupied")
+    return tuple(unit for unit in units if unit in taken)
 
 
 async def _with_a_trail(target: Target, units: Sequence[Unit]) -> set[str]:
