@@ -77,7 +77,7 @@ async def count_deletions(connection: asyncpg.Connection, *, scope: str = SCOPE)
     )
 
 
-async def until(arrived: Callable[[], Awaitable[bool]], *, seconds: float = 90.0) -> None:
+async def until(arrived: Callable[[], Awaitable[bool]], *, seconds: float = 200.0) -> None:
     """Look until it is so."""
     async with asyncio.timeout(seconds):
         while not await arrived():  # noqa: ASYNC110 - rows and other processes set no event

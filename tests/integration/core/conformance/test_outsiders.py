@@ -12,6 +12,8 @@ import pytest
 from commonhold.conformance.badges import release
 from tests.support.repository import ROOT
 
+# What would bring this checkout, or this run, into an environment that has neither.
+OURS = {"PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS"}
 UV = Path(sys.executable).with_name("uv")
 INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
 
@@ -51,7 +53,7 @@ def test_a_store_in_a_package_of_its_own_is_certified(
 
 
 def _run(command: Sequence[str | Path], *, cwd: Path) -> str:
-    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    clean = {name: value for name, value in os.environ.items() if name not in OURS}
     done = subprocess.run(
         command, cwd=cwd, env=clean, capture_output=True, text=True, check=False, timeout=240
     )
