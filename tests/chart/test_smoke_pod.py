@@ -15,11 +15,11 @@ def _environment(chart: Chart) -> dict[str, str]:
     return {variable["name"]: variable["value"] for variable in container["env"]}
 
 
-def test_it_is_a_hook_of_the_test_and_leaves_nothing_when_it_passed() -> None:
+def test_it_is_a_hook_of_the_test_and_stays_for_its_log_to_be_read() -> None:
     (pod,) = render().kind("Pod").values()
     assert pod["metadata"]["annotations"] == {
         "helm.sh/hook": "test",
-        "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+        "helm.sh/hook-delete-policy": "before-hook-creation",
     }
     assert pod["spec"]["restartPolicy"] == "Never"
 

@@ -13,8 +13,13 @@ from tests.support.cluster.releases import (
 )
 from tests.support.helm import MAJORS
 
-LEFT = {f"secret/{DEMO_SECRET}", f"persistentvolumeclaim/data-{DEMO_POSTGRES}-0"}
-"""What the page on installing says is left: a Secret made before, and the claim on the data."""
+LEFT = {
+    f"secret/{DEMO_SECRET}",
+    f"persistentvolumeclaim/data-{DEMO_POSTGRES}-0",
+    "pod/memory-commonhold-test",
+}
+"""What the page on installing says is left: a Secret made before, the claim on the data, and the
+pod of the last test."""
 OF_EVERY_NAMESPACE = {"configmap/kube-root-ca.crt", "serviceaccount/default"}
 PASSING = {"events", "events.events.k8s.io", "pods.metrics.k8s.io"}
 
@@ -42,8 +47,9 @@ def _install_and_uninstall(major: int) -> set[str]:
     with new_namespace(f"gone{major}") as namespace:
         release: Release = install_demo(namespace, major=major, values=ALONE)
         assert "persistentvolumeclaim" in "".join(_everything(namespace))
+        release.helm("test")
         release.helm("uninstall", "--wait")
-        eventually(lambda: not namespace.pods(release.selector), "the pods have ended")
+        eventually(lambda: not release.all_pods(), "the pods have ended")
         # Slices go with their Service a moment later, by the garbage collector.
         eventually(lambda: not _names(namespace, "endpointslices"), "the slices are gone")
         return _everything(namespace) - OF_EVERY_NAMESPACE
