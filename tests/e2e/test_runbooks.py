@@ -42,6 +42,10 @@ issuer = "https://id.example.org"
 client = "user:{sub}"
 mounts = [{ scope = "user:{sub}", path = "user" }]
 """
+SQL = re.compile(r'^psql "\$OWNER_DSN" -c "(.+)"$', re.MULTILINE)
+LARGE = {"documents", "document_versions", "conversations", "turns", "projections", "idempotency"}
+# A place in an index is found by its first column.
+LEADING = re.compile(r"\b(scope|conversation_id|client) [=>]")
 PARTS = ("bucket", "count", "sum")
 BRIEF = {"COMMONHOLD_BODY_TIMEOUT_SECONDS": "1"}
 
@@ -175,6 +179,30 @@ async def test_every_command_of_the_runbooks_runs_and_finds_something(
             if done.returncode != 0 or not done.stdout.strip():
                 faults.append(f"{page.name}: {command}\n{done.returncode} {done.stderr}")
     assert faults == []
+
+
+async def test_no_command_of_the_runbooks_reads_the_whole_of_a_large_table(
+    database_dsn: str,
+) -> None:
+    connection = await asyncpg.connect(database_dsn)
+    # A test's tables are so small that reading all of one is what a planner would do.
+    await connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
+    asked = 0
+    for page in sorted((ROOT / "docs/runbooks").glob("Commonhold*.md")):
+        for statement in SQL.findall(page.read_text()):
+            plan = json.loads(await connection.fetchval(f"EXPLAIN (FORMAT JSON) {statement}"))
+            reads = [node for node in _nodes(plan[0]["Plan"]) if node.get("Relation Name") in LARGE]
+            asked += len(reads)
+            faults = [node for node in reads if not LEADING.search(node.get("Index Cond", ""))]
+            assert faults == [], page.name
+    await connection.close()
+    assert asked
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from _nodes(below)
 
 
 async def test_every_query_asks_for_a_metric_that_a_service_exposes(
