@@ -5,7 +5,8 @@
 #
 #   kubernetes.sh up               build what is missing, start what is not running, wait until the node is Ready
 #   kubernetes.sh load IMAGE...    copy images of the Docker engine into the cluster's containerd
-#   kubernetes.sh crds             add the Prometheus Operator's and the Gateway API's resource definitions
+#   kubernetes.sh crds [LABEL=V]   add the Prometheus Operator's and the Gateway API's resource definitions,
+#                                  with a label to know them by
 #   kubernetes.sh metrics          add the resource metrics API (kubectl top, autoscaling)
 #   kubernetes.sh status           one line a component; fails unless all that `up` starts run
 #   kubernetes.sh down             stop it and delete its data (the programs stay)
@@ -272,7 +273,10 @@ add_volumes() {
 }
 
 # To the cluster of KUBECONFIG, where that names one.
-add_crds() { command kubectl --kubeconfig "${KUBECONFIG:-$kubeconfig}" apply --server-side -f "$crds" >/dev/null; }
+add_crds() {  # add_crds [LABEL=VALUE]
+    command kubectl label --local --output json --filename "$crds" "${1:-commonhold.example/made-by=hand}" |
+        command kubectl --kubeconfig "${KUBECONFIG:-$kubeconfig}" apply --server-side --filename - >/dev/null
+}
 
 start_metrics() {
     start metrics-server "$bin/metrics-server" --kubeconfig "$kubeconfig" --authentication-kubeconfig "$kubeconfig" \
@@ -365,7 +369,7 @@ stop_containers() {
 case ${1:-} in
     up) up ;;
     load) shift; load "$@" ;;
-    crds) "$programs" crds "$version" "$cache/$version"; add_crds ;;
+    crds) "$programs" crds "$version" "$cache/$version"; shift; add_crds "$@" ;;
     metrics) "$programs" metrics "$version" "$cache/$version"; start_metrics ;;
     status) status ;;
     down) down ;;

@@ -24,6 +24,7 @@ from tests.support.repository import ROOT
 
 EXAMPLE = CHART / "examples/prometheus.yaml"
 GROUPS = ("monitoring.coreos.com", "gateway.networking.k8s.io")
+MADE_HERE = "commonhold.example/made-by=tests"
 ROUTED = {"httpRoute": {"enabled": True, "parentRefs": [{"name": "edge"}], "hostnames": ["a.b"]}}
 
 
@@ -55,11 +56,12 @@ def test_a_prometheus_scrapes_every_pod_of_all_three_services(
 
 def test_monitors_and_rules_are_there_when_their_kinds_are(site: Namespace) -> None:
     release = alone(site)
-    if present := _definitions():
+    _remove_leftovers()
+    if present := _definitions(GROUPS):
         pytest.fail(f"the cluster has {present[0]} already, so that nothing can be absent")
     assert _monitors_of(release) == set()
     try:
-        run(str(ROOT / "deploy/offline/kubernetes.sh"), "crds", seconds=900)
+        run(str(ROOT / "deploy/offline/kubernetes.sh"), "crds", MADE_HERE, seconds=900)
         eventually(
             lambda: _monitors_of(release) == {"ServiceMonitor", "PrometheusRule"}, "it sees them"
         )
@@ -75,7 +77,20 @@ def test_monitors_and_rules_are_there_when_their_kinds_are(site: Namespace) -> N
         )
         site.kubectl("apply", "--server-side", "--dry-run=server", "--filename", "-", stdin=whole)
     finally:
-        run("kubectl", "delete", *_definitions())
+        _remove_leftovers()
+    assert _definitions(GROUPS) == []
+
+
+def test_of_definitions_that_are_left_only_those_made_here_are_removed(site: Namespace) -> None:
+    """As a run that was interrupted leaves them, beside somebody else's of the same group."""
+    group = f"{site.name}.example"
+    try:
+        site.apply(_definition(group, "others"), _definition(group, "ours", MADE_HERE))
+        _remove_leftovers()
+        left = _definitions((group,))
+    finally:
+        run("kubectl", "delete", *_definitions((group,)))
+    assert left == [f"customresourcedefinition.apiextensions.k8s.io/others.{group}"]
 
 
 def _targets(prometheus: Namespace) -> list[dict[str, Any]]:
@@ -86,9 +101,33 @@ def _targets(prometheus: Namespace) -> list[dict[str, Any]]:
     return targets
 
 
-def _definitions() -> list[str]:
+def _remove_leftovers() -> None:
+    """Take away what this run or one that was interrupted has added, and nobody else's."""
+    run("kubectl", "delete", "customresourcedefinitions", "--selector", MADE_HERE)
+
+
+def _definitions(groups: tuple[str, ...]) -> list[str]:
     names = run("kubectl", "get", "customresourcedefinitions", "--output", "name").split()
-    return [name for name in names if name.endswith(GROUPS)]
+    return [name for name in names if name.endswith(groups)]
+
+
+def _definition(group: str, plural: str, *labels: str) -> Manifest:
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{plural}.{group}",
+            "labels": dict(label.split("=") for label in labels),
+        },
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": plural.capitalize()},
+            "versions": [version],
+        },
+    }
 
 
 def _monitors_of(release: Release) -> set[str]:
