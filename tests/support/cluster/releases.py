@@ -139,10 +139,10 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
         ports = {port["name"]: port["nodePort"] for port in service["spec"]["ports"]}
         return int(ports[named])
 
-    def psql(self, statement: str) -> str:
-        """Run SQL in the demo's Postgres as the role of the services."""
+    def psql(self, statement: str, *, database: str = "commonhold") -> str:
+        """Run SQL in the demo's Postgres as the role of the services, its administrator."""
         pod = f"{DEMO_POSTGRES}-0"
-        command = ["psql", "--username=commonhold", "--dbname=commonhold", "--no-psqlrc"]
+        command = ["psql", "--username=commonhold", f"--dbname={database}", "--no-psqlrc"]
         command += ["--host=/var/run/postgresql", "--tuples-only", "--no-align"]
         command += ["--set=ON_ERROR_STOP=1", "--file=-"]
         return self.namespace.execute(pod, *command, stdin=statement)
@@ -168,16 +168,22 @@ def install_demo(
     return release
 
 
-def admit_to_postgres(namespace: Namespace) -> None:
-    """Let releases of other names use the demo's Postgres, which lets only its own in."""
+def admit_to_postgres(namespace: Namespace, *, guest: Namespace | None = None) -> None:
+    """Let other releases use the demo's Postgres, which lets only its own in.
+
+    They are those of the namespace, or of the one that is named.
+    """
     labels = {"app.kubernetes.io/name": DEMO_POSTGRES}
+    peer: Manifest = {"podSelector": {}}
+    if guest is not None:
+        peer = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": guest.name}}}
     policy = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {"name": "everybody-to-postgres"},
+        "metadata": {"name": f"{(guest or namespace).name}-to-postgres"},
         "spec": {
             "podSelector": {"matchLabels": labels},
-            "ingress": [{"from": [{"podSelector": {}}], "ports": [{"port": 5432}]}],
+            "ingress": [{"from": [peer], "ports": [{"port": 5432}]}],
         },
     }
     namespace.apply(policy)
