@@ -68,6 +68,13 @@ def test_the_secret_of_the_demo_is_what_its_values_ask_for() -> None:
     assert asked == {"commonhold-demo": _secrets(_commands())["commonhold-demo"]}
 
 
+def test_what_is_applied_keeps_no_copy_of_itself_in_an_annotation() -> None:
+    examples = "".join(path.read_text() for path in CHART.glob("examples/*.yaml"))
+    applied = re.findall(r".*\bkubectl (?:.* )?apply .*", _commands() + examples)
+    assert applied
+    assert [line for line in applied if "--server-side" not in line] == []
+
+
 def test_every_object_that_a_command_names_is_made(chart: Chart) -> None:
     named = set(re.findall(r"\b(deployment|service)/([\w-]+)", _commands()))
     assert named

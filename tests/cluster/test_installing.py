@@ -1,5 +1,6 @@
-"""What the page shows of installing for real, in a namespace that is new."""
+"""What the pages show of installing for real and of Secrets, in a namespace that is new."""
 
+import base64
 import os
 import secrets
 import subprocess
@@ -16,6 +17,7 @@ from tests.support.markdown import fences
 from tests.support.repository import ROOT
 
 PAGE = "docs/howto/install-in-a-cluster.md"
+ROTATING = "docs/howto/rotate-tokens.md"
 SHOWN_IMAGES = "image: {registry: registry.example.org/agents}\n"
 DATABASE = "memory"
 
@@ -76,6 +78,22 @@ def test_the_page_installs_for_real_with_a_role_that_only_serves(
         administered.psql(
             "SET ROLE commonhold_serve; DROP TABLE commonhold.documents", database=DATABASE
         )
+
+
+def test_a_secret_that_is_rotated_keeps_no_copy_of_itself(
+    customer: Namespace, clone: Path, shown_commands: Callable[[str], list[str]]
+) -> None:
+    (rotating,) = shown_commands(ROTATING)
+    (clone / "tokens.txt").write_text("client:ana=old")
+    made = "kubectl --namespace memory create secret generic memory-tokens"
+    _type(f"{made} --from-file=token=tokens.txt", folder=clone, namespace=customer)
+    (clone / "tokens.txt").rename(clone / "tokens.previous.txt")
+    (clone / "tokens.txt").write_text("client:ana=new")
+    _type(rotating, folder=clone, namespace=customer)
+    secret = customer.get("secret", "memory-tokens")
+    held = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
+    assert held == {"token": "client:ana=new", "previous": "client:ana=old"}
+    assert "annotations" not in secret["metadata"]
 
 
 def _type(commands: str, *, folder: Path, namespace: Namespace) -> str:
