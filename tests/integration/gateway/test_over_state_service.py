@@ -16,6 +16,7 @@ from tests.support.gateway_process import (
 )
 from tests.support.gateway_service import called, reply_of
 from tests.support.ports import free_port
+from tests.support.raw_http import request_bytes
 from tests.support.service_process import TOKEN, ServiceProcess
 from tests.support.state_process import post, state_process
 
@@ -138,6 +139,8 @@ async def test_a_state_service_that_comes_late_and_goes_away(database_dsn: str) 
     async with gateway_process(None, settings=over(port)) as gw:
         unready = await gw.until_ops("/readyz", status=503, holding="cannot be reached")
         assert f"http://127.0.0.1:{port}" in unready.text
+        view = call_bytes("memory", {"command": "view", "path": "/user/a"})
+        assert (await ask(gw, view)).status == 503
         async with state_process(database_dsn, settings=settings):
             await gw.until_ops("/readyz", status=200)
             await call(gw, "memory", command="create", path="/user/a", content="one")
@@ -151,6 +154,25 @@ async def test_a_state_service_that_comes_late_and_goes_away(database_dsn: str) 
         gw.signal(signal.SIGTERM)
         assert await gw.exit_status() == 0
         assert not any(UPSTREAM in line for line in gw.lines)
+
+
+async def test_a_store_that_was_never_there_is_told_as_with_a_database() -> None:
+    """The service listens, lives and is not ready; whoever calls is asked to come back."""
+    nowhere = f"postgresql://postgres@127.0.0.1:{free_port()}/x"
+    view = call_bytes("memory", {"command": "view", "path": "/"})
+    unknown = view.replace(TOKEN.encode(), b"unknown")
+    requests = (request_bytes("GET", "/health"), unknown, view)
+    told = []
+    for dsn, settings in ((nowhere, over(1)), (None, over(free_port()))):
+        given = {} if dsn else settings
+        async with gateway_process(dsn, settings=given) as gw:
+            await gw.until_ops("/readyz", status=503, holding="cannot be reached")
+            answers = [await ask(gw, request) for request in requests]
+            assert (await gw.ops("/livez")).status == 200
+            assert answers[-1].header("retry-after") == "1"
+            told.append([(answer.status, answer.body) for answer in answers])
+    assert [status for status, _ in told[0]] == [200, 401, 503]
+    assert told[1] == told[0]
 
 
 async def test_a_gateway_that_waits_for_its_state_service_can_be_stopped() -> None:

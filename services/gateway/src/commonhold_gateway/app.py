@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import version
+from typing import TypeAlias
 
 import msgspec
 import structlog
@@ -64,11 +65,8 @@ TOOL_LABELS = (*(tool.name for tool in TOOLS), UNKNOWN)
 LOOPBACK = AllowedNames(hosts=LOOPBACK_HOSTS, origins=LOOPBACK_ORIGINS)
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """A store, and what runs for its sake as long as the service does."""
-
-    store: MemoryStore
-    beside: tuple[Callable[[], Coroutine[None, None, None]], ...]
+# What runs for the sake of the store as long as the service does.
+Beside: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 class Gateway(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +77,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def assemble(
-    store: MemoryStore,
+    store: MemoryStore | None,
     *,
     authenticator: Authenticator,
     health: Health,
@@ -92,13 +90,16 @@ def assemble(
     public: Mapping[str, Reply] | None = None,
     logs_requests: bool = False,
 ) -> Gateway:
-    """Put the service together; nothing is opened. `public` is served without a credential."""
+    """Put the service together; nothing is opened. `public` is served without a credential.
+
+    Without a store yet, `surface.use` takes it before the service becomes ready.
+    """
     admission = Admission(request_limit=limits.requests, byte_limit=limits.body_bytes)
     turnstile = Turnstile(
         calls_per_client=limits.calls_per_client, call_seconds=limits.call_seconds
     )
     surface = Surface(
-        stores_of(store, clock=clock),
+        None if store is None else stores_of(store, clock=clock),
         calls=ToolCalls(turnstile, metrics=metrics.tools(TOOL_LABELS, outcomes=OUTCOMES)),
         turnstile=turnstile,
         body_limit_bytes=limits.body_limit_bytes,
@@ -162,11 +163,8 @@ async def serve(settings: GatewaySettings) -> None:
             doors.append(open_oauth_door(clients.issuers, resource, metrics, stack))
             public = resource.documents
         ops = await _listen_ops(settings, health, metrics, stack)
-        opened = await _open_store(settings, health, metrics, stack, stop)
-        if opened is None:
-            return
         gateway = assemble(
-            opened.store,
+            None,
             authenticator=Doors(doors),
             health=health,
             metrics=metrics,
@@ -177,12 +175,13 @@ async def serve(settings: GatewaySettings) -> None:
             public=public,
             logs_requests=settings.log_level == "debug",
         )
+        besides = await _open_store(settings, gateway.surface, health, metrics, stack, stop)
         await stack.enter_async_context(gateway.surface.run())
         server = GatewayServer(gateway.gates)
         await _listen(server, settings)
         logger.info("listening", address=str(server.address), ops_address=str(ops))
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(beside()) for beside in opened.beside]
+            running = [tasks.create_task(beside()) for beside in besides]
             await run_until_stopped(
                 server, health=health, stop=stop, drain_seconds=settings.drain_seconds
             )
@@ -202,46 +201,53 @@ def open_oauth_door(
     return door
 
 
-async def _open_store(
+async def _open_store(  # noqa: PLR0917 - what a store is opened for and with, none of it alike
     settings: GatewaySettings,
+    surface: Surface,
     health: Health,
     metrics: Metrics,
     stack: AsyncExitStack,
     stop: StopSignal,
-) -> Opened | None:
+) -> tuple[Beside, ...]:
     place = settings.place
     if isinstance(place, StateService):
-        return await _open_remote(place, health, metrics, stack, stop)
-    return await _open_postgres(settings, place, health, metrics, stack)
+        return (_remote(place, surface, health, metrics, stack, stop),)
+    return await _open_postgres(settings, place, surface, health, metrics, stack)
 
 
-async def _open_remote(
+def _remote(  # noqa: PLR0917 - as above
     place: StateService,
+    surface: Surface,
     health: Health,
     metrics: Metrics,
     stack: AsyncExitStack,
     stop: StopSignal,
-) -> Opened | None:
+) -> Beside:
     """The store, once its service answers: what it can do says which tools there are."""
     # A service that has never been there is one that is away.
     watches: list[ServiceWatch] = []
     metrics.watch_service(lambda: any(watch.is_up for watch in watches))
-    store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
-    if store is None:
-        return None
-    close_later(stack, "state_service", store.close)
-    watch = ServiceWatch(store, health=health)
-    watches.append(watch)
-    return Opened(store=store, beside=(watch.run,))
+
+    async def run() -> None:
+        store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
+        if store is None:
+            return
+        close_later(stack, "state_service", store.close)
+        surface.use(stores_of(store))
+        watches.append(ServiceWatch(store, health=health))
+        await watches[0].run()
+
+    return run
 
 
-async def _open_postgres(
+async def _open_postgres(  # noqa: PLR0917 - as above
     settings: GatewaySettings,
     dsn: Secret,
+    surface: Surface,
     health: Health,
     metrics: Metrics,
     stack: AsyncExitStack,
-) -> Opened:
+) -> tuple[Beside, ...]:
     pool = await Pool.open(
         dsn.reveal(),
         size=settings.pool_size,
@@ -254,7 +260,8 @@ async def _open_postgres(
     metrics.watch_pool(pool)
     metrics.watch_replays(lambda: store.replays)
     watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
-    return Opened(store=store, beside=(watch.run, lambda: sweep_forever(store.sweep_keys)))
+    surface.use(stores_of(store))
+    return (watch.run, lambda: sweep_forever(store.sweep_keys))
 
 
 def _limits(settings: GatewaySettings) -> Limits:

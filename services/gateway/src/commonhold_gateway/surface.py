@@ -60,12 +60,13 @@ class Surface:
     """The protocol, from a request to its answer.
 
     `run` has to be entered while requests are served. With `is_stateful` clients get
-    sessions, each of which belongs to the credential that began it.
+    sessions, each of which belongs to the credential that began it. Without stores yet,
+    `use` has to be called before anybody passes the gates.
     """
 
     def __init__(
         self,
-        stores: Stores,
+        stores: Stores | None,
         *,
         calls: ToolCalls,
         turnstile: Turnstile,
@@ -87,6 +88,10 @@ class Surface:
             session_idle_timeout=session_idle_seconds,
             max_sessions=most_sessions,
         )
+
+    def use(self, stores: Stores) -> None:
+        """What is served from here on; which tools there are depends on it."""
+        self._stores = stores
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -199,6 +204,8 @@ class Surface:
         identity: Identity = context.request.scope[IDENTITY]
         if identity.reach is None:
             raise RuntimeError("the gates let a client without a reach pass")
+        if self._stores is None:
+            raise RuntimeError("the gates let a client pass before there is a store")
         return Caller(self._stores, identity, identity.reach)
 
     @contextmanager

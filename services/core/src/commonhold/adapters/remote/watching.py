@@ -34,16 +34,17 @@ async def open_when_there(
     while not stop.is_set():
         opening = asyncio.create_task(open_remote_store(url, token, options=options))
         stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not opening.done():
-            opening.cancel()
-            await asyncio.gather(opening, return_exceptions=True)
-            return None
         try:
+            await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                return None
             return opening.result()
         except CommonholdError as error:
             health.become_unready(error.message)
+        finally:
+            opening.cancel()
+            stopping.cancel()
+            await asyncio.gather(opening, stopping, return_exceptions=True)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
     return None
