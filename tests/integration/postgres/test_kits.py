@@ -15,11 +15,13 @@ from commonhold.conformance import (
     ErasureContract,
     ExpirableContract,
     FrozenClock,
+    GuardedConditionalContract,
     GuardedContract,
     MemoryStoreContract,
     OutlinedContract,
     PageableContract,
     PortableContract,
+    RememberingContract,
     SearchContract,
     SearchWithinContract,
 )
@@ -199,6 +201,30 @@ class TestGuardedOnOneConnection(SingleConnection, GuardedContract):
 
 
 class TestGuardedBehindPooler(BehindPooler, GuardedContract):
+    pass
+
+
+class TestGuardedConditional(Direct, GuardedConditionalContract):
+    pass
+
+
+class TestGuardedConditionalOnOneConnection(SingleConnection, GuardedConditionalContract):
+    pass
+
+
+class TestGuardedConditionalBehindPooler(BehindPooler, GuardedConditionalContract):
+    pass
+
+
+class TestRemembering(Direct, RememberingContract):
+    pass
+
+
+class TestRememberingOnOneConnection(SingleConnection, RememberingContract):
+    pass
+
+
+class TestRememberingBehindPooler(BehindPooler, RememberingContract):
     pass
 
 

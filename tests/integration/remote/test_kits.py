@@ -19,6 +19,7 @@ from commonhold.conformance import (
     MemoryStoreContract,
     PageableContract,
     PortableContract,
+    RememberingContract,
     SearchContract,
     SearchWithinContract,
 )
@@ -84,4 +85,8 @@ class TestPortable(OverPostgres, PortableContract):
 
 
 class TestGuarded(OverPostgres, GuardedContract):
+    pass
+
+
+class TestRemembering(OverPostgres, RememberingContract):
     pass

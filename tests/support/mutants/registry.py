@@ -21,6 +21,8 @@ OUTLINES = "OutlinedContract"
 ARCHIVES = "ArchivableContract"
 PORTABLE = "PortableContract"
 KEYS = "GuardedContract"
+KEYED_CONDITIONS = "GuardedConditionalContract"
+RECALLS = "RememberingContract"
 
 Store = TypeVar("Store", bound=type[InMemoryStore])
 

@@ -13,11 +13,13 @@ from commonhold.conformance import (
     ErasureContract,
     ExpirableContract,
     FrozenClock,
+    GuardedConditionalContract,
     GuardedContract,
     MemoryStoreContract,
     OutlinedContract,
     PageableContract,
     PortableContract,
+    RememberingContract,
     SearchContract,
     SearchWithinContract,
 )
@@ -87,6 +89,14 @@ class TestPortability(InMemorySubject, PortableContract):
 
 
 class TestKeys(InMemorySubject, GuardedContract):
+    pass
+
+
+class TestConditionsUnderKeys(InMemorySubject, GuardedConditionalContract):
+    pass
+
+
+class TestRecalls(InMemorySubject, RememberingContract):
     pass
 
 

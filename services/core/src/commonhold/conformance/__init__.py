@@ -14,11 +14,13 @@ from commonhold.conformance.conversation import ConversationStoreContract
 from commonhold.conformance.digests import DigestibleContract
 from commonhold.conformance.erasure import ErasureContract
 from commonhold.conformance.expiring import ExpirableContract
+from commonhold.conformance.guarded_conditions import GuardedConditionalContract
 from commonhold.conformance.guarding import GuardedContract
 from commonhold.conformance.memory import MemoryStoreContract
 from commonhold.conformance.outlining import OutlinedContract
 from commonhold.conformance.paging import PageableContract
 from commonhold.conformance.portability import PortableContract
+from commonhold.conformance.remembering import RememberingContract
 from commonhold.conformance.search import SearchContract
 from commonhold.conformance.search_within import SearchWithinContract
 
@@ -35,11 +37,13 @@ __all__ = [
     "ErasureContract",
     "ExpirableContract",
     "FrozenClock",
+    "GuardedConditionalContract",
     "GuardedContract",
     "MemoryStoreContract",
     "OutlinedContract",
     "PageableContract",
     "PortableContract",
+    "RememberingContract",
     "SearchContract",
     "SearchWithinContract",
     "TickingClock",
