@@ -13,7 +13,7 @@ STATELESS = "2026-07-28"
 # Asks the server what it speaks first, and so gets its instructions in the newer era too.
 NEWEST = "auto"
 ERAS = (HANDSHAKE, STATELESS)
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from tests.support.mcp_clients import ERAS, bearer, mcp_client, texts
 from tests.support.mcp_messages import begin_session, memory_call
 from tests.support.postgres import fetch_value
 from tests.support.raw_http import RawConnection
-from tests.support.service_process import TOKEN, ServiceProcess
+from tests.support.service_process import PATIENT, TOKEN, ServiceProcess
 
 # Of each era; together below the bound of calls a client, and below the size of the pool.
 CALLS = 8
@@ -32,7 +32,7 @@ async def until_in_flight(service: ServiceProcess, count: int) -> None:
 
 @pytest.mark.parametrize("sessions", [STATELESS, STATEFUL])
 async def test_every_call_in_flight_is_answered(database_dsn: str, sessions: str) -> None:
-    settings = {"COMMONHOLD_GATEWAY_SESSIONS": sessions}
+    settings = {**PATIENT, "COMMONHOLD_GATEWAY_SESSIONS": sessions}
     async with AsyncExitStack() as stack, gateway_process(database_dsn, settings=settings) as it:
         await it.until_ops("/readyz", status=200)
         url = f"http://127.0.0.1:{it.port}/mcp"
@@ -67,7 +67,11 @@ async def test_every_call_in_flight_is_answered(database_dsn: str, sessions: str
 async def test_calls_that_outlast_the_drain_are_cut_without_a_traceback(
     database_dsn: str, sessions: str
 ) -> None:
-    settings = {"COMMONHOLD_GATEWAY_SESSIONS": sessions, "COMMONHOLD_DRAIN_SECONDS": "0.2"}
+    settings = {
+        **PATIENT,
+        "COMMONHOLD_GATEWAY_SESSIONS": sessions,
+        "COMMONHOLD_DRAIN_SECONDS": "0.2",
+    }
     async with AsyncExitStack() as stack, gateway_process(database_dsn, settings=settings) as it:
         await it.until_ops("/readyz", status=200)
         connections = [
@@ -88,7 +92,7 @@ async def test_calls_that_outlast_the_drain_are_cut_without_a_traceback(
 
 
 async def test_requests_that_the_kernel_has_taken_are_answered(database_dsn: str) -> None:
-    async with AsyncExitStack() as stack, gateway_process(database_dsn) as it:
+    async with AsyncExitStack() as stack, gateway_process(database_dsn, settings=PATIENT) as it:
         await it.until_ops("/readyz", status=200)
 
         async def connect() -> RawConnection:

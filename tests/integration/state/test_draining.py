@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.held_writes import writes_held_up
 from tests.support.postgres import fetch_value
 from tests.support.raw_http import RawConnection, request_bytes
-from tests.support.service_process import TOKEN, ServiceProcess
+from tests.support.service_process import PATIENT, TOKEN, ServiceProcess
 from tests.support.state_process import state_process
 
 # Below the size of the pool, which has room for the service's own looks at the database.
@@ -39,7 +39,7 @@ async def send_writes(service: ServiceProcess, stack: AsyncExitStack) -> list[Ra
 
 
 async def test_every_write_in_flight_is_answered(database_dsn: str) -> None:
-    async with AsyncExitStack() as stack, state_process(database_dsn) as service:
+    async with AsyncExitStack() as stack, state_process(database_dsn, settings=PATIENT) as service:
         await service.until_ops("/readyz", status=200)
         async with writes_held_up(database_dsn):
             connections = await send_writes(service, stack)
@@ -56,7 +56,7 @@ async def test_every_write_in_flight_is_answered(database_dsn: str) -> None:
 async def test_writes_that_outlast_the_drain_are_cut_without_a_traceback(
     database_dsn: str,
 ) -> None:
-    settings = {"COMMONHOLD_DRAIN_SECONDS": "0.2"}
+    settings = {**PATIENT, "COMMONHOLD_DRAIN_SECONDS": "0.2"}
     async with AsyncExitStack() as stack, state_process(database_dsn, settings=settings) as service:
         await service.until_ops("/readyz", status=200)
         await stack.enter_async_context(writes_held_up(database_dsn))
@@ -69,7 +69,7 @@ async def test_writes_that_outlast_the_drain_are_cut_without_a_traceback(
 
 
 async def test_requests_that_the_kernel_has_taken_are_answered(database_dsn: str) -> None:
-    async with AsyncExitStack() as stack, state_process(database_dsn) as service:
+    async with AsyncExitStack() as stack, state_process(database_dsn, settings=PATIENT) as service:
         await service.until_ops("/readyz", status=200)
 
         async def connect() -> RawConnection:
