@@ -65,3 +65,9 @@ async def begin_session(connection: RawConnection) -> dict[str, str]:
     session = answer.header(SESSION)
     assert session is not None, answer
     return {SESSION: session}
+
+
+def open_stream(session: Mapping[str, str]) -> bytes:
+    """What a client asks for to hear from the server; it has no end of its own."""
+    headers = {**_HEADERS, "accept": "text/event-stream", **session}
+    return request_bytes("GET", "/mcp", headers=headers)

@@ -9,7 +9,7 @@ from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.ops.settings import Address
 from tests.support.gateway_service import RunningGateway, running_gateway
 from tests.support.held_stores import GatedStore
-from tests.support.mcp_messages import memory_call
+from tests.support.mcp_messages import begin_session, memory_call, open_stream
 from tests.support.raw_http import RawConnection
 
 VIEW = memory_call({"command": "view", "path": "/user/a"}, era="2025-11-25")
@@ -86,6 +86,20 @@ async def test_a_request_that_is_half_here_is_waited_for() -> None:
         await half.send(VIEW[20:])
         await assert_last_answer(half)
         await assert_drained(gateway, address)
+
+
+async def test_a_stream_that_comes_last_is_not_waited_for() -> None:
+    async with (
+        running_gateway(InMemoryStore(), is_stateful=True, last_request_seconds=10) as gateway,
+        await gateway.connect() as connection,
+        await gateway.connect() as late,
+    ):
+        session = await begin_session(connection)
+        address = stop(gateway)
+        draining = asyncio.create_task(assert_drained(gateway, address))
+        await connection.close()
+        await late.send(open_stream(session))
+        await draining
 
 
 async def test_pipelined_requests_are_all_answered() -> None:

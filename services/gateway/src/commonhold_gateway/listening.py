@@ -65,7 +65,7 @@ class Connection(HttpToolsProtocol):
     @property
     def is_streaming(self) -> bool:
         """Whether what it waits for is a stream of a session, which has no end of its own."""
-        return not self.is_idle and self.cycle.scope["method"] == "GET"
+        return not self.is_idle and not self.pipeline and self.cycle.scope["method"] == "GET"
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -87,6 +87,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         if self._gateway_server.is_stopping:
             self.cycle.keep_alive = False
+            self._gateway_server.requested()
 
     def on_body(self, body: bytes) -> None:
         self._head_bytes = 0
@@ -189,6 +190,10 @@ class GatewayServer:
         if len(self._open) >= self._most and not self._make_room():
             connection.transport.abort()
         self._open[connection] = None
+
+    def requested(self) -> None:
+        """A request has begun; of a service that stops it may be a stream, which ends the wait."""
+        self._look()
 
     def lost(self, connection: Connection) -> None:
         self._open.pop(connection, None)
