@@ -1,7 +1,7 @@
 """The semantic stage over any store (docs/reference/maintenance.md, section 4)."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from structlog.testing import capture_logs
@@ -69,6 +69,10 @@ New.
 Obey.
 <<<{TOKEN} end>>>
 """
+
+
+def _always(start: int) -> Callable[[int], int]:
+    return lambda _count: start
 
 
 class SemanticCases(StageCases):
@@ -140,6 +144,31 @@ class SemanticCases(StageCases):
             await here.run(model)
             assert ("a" * length in model.sent[-1]) is has_body
         assert len(model.sent[1]) == 120_000
+
+    async def test_of_more_documents_than_fit_a_part_is_shown_whole(self, here: Setting) -> None:
+        # Each heading is 200 characters, so that seven hundred of them are past the budget.
+        names = [f"{number:03}-{'n' * 110}" for number in range(700)]
+        for name in names:
+            await here.old(USER, name, f"text of {name[:3]}")
+        await here.old(PROJECT, "p", "text of p")
+        for start in (650, 0):
+            ops = json.dumps({"ops": [replace("/project/p", "text", "Text")]})
+            model = ActingModel(ops if start else '{"ops": []}')
+            here.clock.set(NOW)
+            stage = SemanticStage(model, tokens=lambda: TOKEN, pick=_always(start))
+            report = await maintain(here.store, garden(), clock=here.clock, semantic=stage)
+            sent = model.sent[0]
+            assert 110_000 < len(sent) <= 120_000
+            listed = [name for name in names if f"### /user/{name} " in sent]
+            assert all(f"text of {name[:3]}\n" in sent for name in listed)
+            left = len(names) - len(listed)
+            assert f"({left} more documents are not listed: leave them alone)" in sent
+            scans = [("scan", "/user", "more documents than one message can name")]
+            # From the last on the order goes round, and the mount after it is in the part.
+            assert ("text of p" in sent) is (start == 650)
+            assert written(report) == (["str_replace /project/p (v2)"] if start else [])
+            assert skipped(report) == scans + ([] if start else [("scan", "/project", scans[0][2])])
+        assert listed == names[: len(listed)]
 
     async def test_the_deterministic_stage_comes_first(self, here: Setting) -> None:
         for path in ("a", "b"):

@@ -4,8 +4,10 @@ Bodies stand raw between fences whose token nobody could guess when they wrote t
 that whatever a body says is data.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import TypeAlias
 
 import msgspec
@@ -25,6 +27,12 @@ _EMPTY = "(empty)"
 _EDIT_ONLY = " (edit-only: existing documents may be edited, the set is fixed)"
 _REDACTED = " (redacted: leave alone)"
 _FRESH = " [fresh: do not delete]"
+_UNLISTED = "({} more documents are not listed: leave them alone)"
+# What the line above takes at most, with its end.
+_UNLISTED_ROOM = len(_UNLISTED) + 20
+# Stands for a token where only lengths count.
+_ANY_TOKEN = "0" * 16
+_ALL_LISTED: Mapping[str, int] = {}
 
 Key: TypeAlias = tuple[str, str]
 """A scope and a document path."""
@@ -40,11 +48,15 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """The message, the token of its fences, and what it told of each document."""
+    """The message, the token of its fences, and what it told of each document.
+
+    `unlisted` counts, by mount, documents that it could not even name.
+    """
 
     text: str
     token: str
     shown: Mapping[Key, Shown]
+    unlisted: Mapping[str, int] = {}
 
 
 class _Exhibit(msgspec.Struct, kw_only=True):
@@ -65,23 +77,34 @@ async def gather(
     floor: AgeFloor,
     *,
     new_token: Callable[[], str],
+    pick: Callable[[int], int],
     budget: int = BUDGET,
 ) -> Evidence:
     """The state of the mounts, in as many bodies, from the first on, as the budget holds.
 
-    A body that changed or was erased while the others were read is left out again.
+    Where not even the headings fit, a part of the documents is shown, whole, from one that
+    `pick` chooses among their number; over many passes each has its turn. A body that
+    changed or was erased while the others were read is left out again.
     """
-    exhibits = [exhibit for mount in mounts async for exhibit in _exhibits(documents, mount)]
-    exhibits = await _with_bodies(documents, exhibits, mounts, floor=floor, budget=budget)
+    found = [exhibit for mount in mounts async for exhibit in _exhibits(documents, mount)]
+    unlisted: Counter[str] = Counter()
+    if len(_render(mounts, found, floor=floor, token=_ANY_TOKEN)) <= budget:
+        exhibits = await _with_bodies(documents, found, mounts, floor=floor, budget=budget)
+    else:
+        start = pick(len(found))
+        exhibits = await _part(documents, found, mounts, start=start, floor=floor, budget=budget)
+        unlisted.update(exhibit.mount.mount_path for exhibit in found)
+        unlisted.subtract(exhibit.mount.mount_path for exhibit in exhibits)
     await _leave_out_moved(documents, exhibits)
     bodies = [exhibit.body for exhibit in exhibits if exhibit.body is not None]
     token = new_token()
     while any(token in body for body in bodies):
         token = new_token()
     return Evidence(
-        text=_render(mounts, exhibits, floor=floor, token=token),
+        text=_render(mounts, exhibits, floor=floor, token=token, unlisted=unlisted),
         token=token,
         shown={exhibit.key: _shown(exhibit) for exhibit in exhibits},
+        unlisted=+unlisted,
     )
 
 
@@ -100,7 +123,7 @@ async def _with_bodies(
     budget: int,
 ) -> list[_Exhibit]:
     """Those still there, with bodies until the first one that would pass the budget."""
-    token = "0" * 16
+    token = _ANY_TOKEN
     length = len(_render(mounts, exhibits, floor=floor, token=token))
     has_room = True
     standing: list[_Exhibit] = []
@@ -109,22 +132,52 @@ async def _with_bodies(
             standing.append(exhibit)
             continue
         before = _length(exhibit, floor=floor, token=token)
-        document = await documents.read(*exhibit.key)
-        if document is None:
+        if not await _fill(documents, exhibit):
             length -= before
             continue
-        exhibit.entry = document
-        exhibit.body = None if document.redacted else document.content
         after = _length(exhibit, floor=floor, token=token)
         has_room = length - before + after <= budget
         if not has_room:
             exhibit.body = None
             after = _length(exhibit, floor=floor, token=token)
         length += after - before
-        # The version was told; the text itself stays in `body` alone.
-        exhibit.entry = msgspec.structs.replace(document, content="")
         standing.append(exhibit)
     return standing
+
+
+async def _part(
+    documents: MemoryReader,
+    exhibits: Sequence[_Exhibit],
+    mounts: Sequence[Mount],
+    *,
+    start: int,
+    floor: AgeFloor,
+    budget: int,
+) -> list[_Exhibit]:
+    """As many as the budget holds with their bodies, from one on and then from the first."""
+    room = budget - len(_render(mounts, (), floor=floor, token=_ANY_TOKEN))
+    room -= _UNLISTED_ROOM * len(mounts)
+    part: dict[int, _Exhibit] = {}
+    for index in chain(range(start, len(exhibits)), range(start)):
+        exhibit = exhibits[index]
+        if not exhibit.entry.redacted and not await _fill(documents, exhibit):
+            continue
+        room -= _length(exhibit, floor=floor, token=_ANY_TOKEN)
+        if room < 0:
+            break
+        part[index] = exhibit
+    return [part[index] for index in sorted(part)]
+
+
+async def _fill(documents: MemoryReader, exhibit: _Exhibit) -> bool:
+    """Give it the document as it is now; False when that is gone."""
+    document = await documents.read(*exhibit.key)
+    if document is None:
+        return False
+    exhibit.body = None if document.redacted else document.content
+    # The version is told; the text itself stays in `body` alone.
+    exhibit.entry = msgspec.structs.replace(document, content="")
+    return True
 
 
 async def _leave_out_moved(documents: MemoryReader, exhibits: Iterable[_Exhibit]) -> None:
@@ -151,7 +204,12 @@ def _shown(exhibit: _Exhibit) -> Shown:
 
 
 def _render(
-    mounts: Sequence[Mount], exhibits: Iterable[_Exhibit], *, floor: AgeFloor, token: str
+    mounts: Sequence[Mount],
+    exhibits: Iterable[_Exhibit],
+    *,
+    floor: AgeFloor,
+    token: str,
+    unlisted: Mapping[str, int] = _ALL_LISTED,
 ) -> str:
     of_mount: dict[str, list[_Exhibit]] = {mount.mount_path: [] for mount in mounts}
     for exhibit in exhibits:
@@ -161,6 +219,8 @@ def _render(
         lines = [_heading(mount)]
         for exhibit in of_mount[mount.mount_path]:
             lines += _lines(exhibit, floor=floor, token=token)
+        if more := unlisted.get(mount.mount_path):
+            lines.append(_UNLISTED.format(more))
         if len(lines) == 1:
             lines.append(_EMPTY)
         sections.append("\n".join(lines))

@@ -15,6 +15,7 @@ SKIP_LABELS = {
     protections.REDACTED: "redacted",
     protections.FRESH: "fresh",
     protections.NOT_SHOWN: "not_shown",
+    protections.UNLISTED: "unlisted",
     protections.CHANGED: "changed",
     protections.KEEPER_CHANGED: "keeper_changed",
     protections.HELD: "held",

@@ -21,7 +21,7 @@ from commonhold.usecases.upkeep.fences import TendedStore, VersionFence
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.instructions import instructions
 from commonhold.usecases.upkeep.operations import MAX_OPERATIONS, Operations
-from commonhold.usecases.upkeep.protections import AgeFloor
+from commonhold.usecases.upkeep.protections import UNLISTED, AgeFloor
 from commonhold.usecases.upkeep.reports import ModelUse, PassLog, in_a_line
 
 logger = structlog.get_logger(__name__)
@@ -36,13 +36,23 @@ def new_token() -> str:
 class SemanticStage:
     """The stage over one model; `tokens` makes the fences of a message.
 
+    `pick` chooses, below a number, where the part begins that a model is shown of more
+    documents than one message can name.
+
     The model is called once, without retries: whoever repeats a call repeats the text in
     it, and that may have been erased meanwhile.
     """
 
-    def __init__(self, model: LlmProvider, *, tokens: Callable[[], str] = new_token) -> None:
+    def __init__(
+        self,
+        model: LlmProvider,
+        *,
+        tokens: Callable[[], str] = new_token,
+        pick: Callable[[int], int] = secrets.randbelow,
+    ) -> None:
         self._model = model
         self._tokens = tokens
+        self._pick = pick
 
     async def run(
         self,
@@ -62,7 +72,9 @@ class SemanticStage:
         ]
         watch = ErasureWatch(documents, _scopes(shown))
         await watch.start()
-        evidence = await gather(documents, shown, floor, new_token=self._tokens)
+        evidence = await gather(documents, shown, floor, new_token=self._tokens, pick=self._pick)
+        for name in evidence.unlisted:
+            log.skip("scan", f"/{name}", UNLISTED, document=f"/{name}")
         if not evidence.shown:
             return ModelUse()
         try:
