@@ -62,6 +62,7 @@ class Worker:
         self._limits = limits
         self._holder = holder
         self._calendar = Calendar(read_clock(clock))
+        self._is_cut_off = False
 
     async def run(self, stop: asyncio.Event, *, poll_seconds: float) -> None:
         """Work until asked to stop; what fails is logged and looked at again."""
@@ -70,13 +71,25 @@ class Worker:
             try:
                 if self._health.can_serve:
                     worked = await self.look()
+                    self._tell_reached()
             except CommonholdError as error:
-                logger.warning("queue_unreachable", code=error.code)
+                self._tell_unreachable(error)
             except Exception:
                 logger.exception("worker_failed")
             if not worked:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), poll_seconds)
+
+    def _tell_unreachable(self, error: CommonholdError) -> None:
+        """Once an outage, however many looks it lasts."""
+        if not self._is_cut_off:
+            logger.warning("queue_unreachable", code=error.code)
+        self._is_cut_off = True
+
+    def _tell_reached(self) -> None:
+        if self._is_cut_off:
+            logger.info("queue_reachable")
+        self._is_cut_off = False
 
     async def look(self) -> bool:
         """Queue what is due and see to one turn; False when there was none."""

@@ -1,0 +1,88 @@
+"""What a worker says of a queue that cannot be reached."""
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from structlog.testing import capture_logs
+
+from commonhold.adapters.in_memory import InMemoryStore
+from commonhold.conformance import TickingClock
+from commonhold.contract.claims import Claim
+from commonhold.contract.errors import CommonholdError, StoreUnavailableError
+from commonhold.contract.gardens import Backlog, GardenRun
+from commonhold.ops.health import Health
+from commonhold_maintenance.app import new_metrics
+from commonhold_maintenance.passes import Limits, PassRunner
+from commonhold_maintenance.workers import Worker
+
+AWAY = StoreUnavailableError("the database is away")
+
+
+class ScriptedLedger:
+    """Fails or answers as a script says, and asks the worker to stop when it has ended."""
+
+    def __init__(self, *script: CommonholdError | None, stop: asyncio.Event) -> None:
+        self._script: Iterator[CommonholdError | None] = iter(script)
+        self._stop = stop
+
+    async def list_runs(self) -> Mapping[str, GardenRun]:
+        for failure in self._script:
+            if failure is not None:
+                raise failure
+            return {}
+        self._stop.set()
+        raise AWAY
+
+    async def record(
+        self, garden: str, claim: Claim, *, finished_at: datetime, succeeded: bool
+    ) -> None:
+        raise AssertionError((garden, claim, finished_at, succeeded))
+
+    async def backlog(self, gardens: Collection[str]) -> Backlog:
+        assert not gardens
+        return Backlog()
+
+    async def sweep(self) -> None:
+        pass
+
+
+class EmptyQueue:
+    async def take(self, gardens: Collection[str]) -> None:
+        assert not gardens
+
+
+async def events_of(*script: CommonholdError | None) -> list[tuple[str, str]]:
+    """What is logged over looks that end so, and one more that fails."""
+    stop, health, metrics = asyncio.Event(), Health(), new_metrics()
+    health.become_ready()
+    store: Any = InMemoryStore()
+    limits = Limits()
+    queue: Any = EmptyQueue()
+    worker = Worker(
+        [],
+        runner=PassRunner(store, limits=limits, stop=stop),
+        queue=queue,
+        ledger=ScriptedLedger(*script, stop=stop),
+        health=health,
+        metrics=metrics.upkeep(actions=(), skips=()),
+        clock=TickingClock(),
+        limits=limits,
+        holder="a test",
+    )
+    with capture_logs() as logs:
+        await asyncio.wait_for(worker.run(stop, poll_seconds=0.001), 10)
+    return [(entry["event"], entry["log_level"]) for entry in logs]
+
+
+async def test_an_outage_is_told_when_it_begins_and_when_it_ends() -> None:
+    assert await events_of(None, AWAY, AWAY, AWAY, None, None) == [
+        ("queue_unreachable", "warning"),
+        ("queue_reachable", "info"),
+        ("queue_unreachable", "warning"),
+    ]
+
+
+async def test_an_outage_from_the_start_is_told_once() -> None:
+    assert await events_of(AWAY, AWAY) == [("queue_unreachable", "warning")]
