@@ -31,6 +31,10 @@ class RecordingCalls(SystemCalls):
         self._note("write", self._opened[fd])
         return super().write(fd, data, offset=offset)
 
+    def begin_sync(self, fd: int) -> None:
+        self._note("begin", self._opened[fd])
+        super().begin_sync(fd)
+
     def sync(self, fd: int) -> None:
         # What follows a sync is another descriptor, which may have the same number.
         self._note("sync", self._opened.pop(fd, ".store.lock"))

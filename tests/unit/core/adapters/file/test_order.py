@@ -9,7 +9,7 @@ from commonhold.adapters.file import FileStore
 from commonhold.contract import ConversationProjection, Message
 from tests.support.recorded_calls import RecordingCalls
 
-TEMPORARY = ["write temporary", "sync temporary"]
+WRITTEN, SYNCED = ["write temporary", "begin temporary"], ["sync temporary"]
 INTENT = ["write .store.lock", "sync .store.lock"]
 AT_REST = ["cut .store.lock"]
 HELLO = [Message(role="user", content="hello")]
@@ -40,8 +40,9 @@ async def test_an_overwrite_lasts_before_it_is_answered(
 ) -> None:
     await store.write("u:x", "a", "two")
     assert calls.names == [
-        *TEMPORARY,
+        *WRITTEN,
         *INTENT,
+        *SYNCED,
         *grown("u%3Ax/versions/a.jsonl"),
         "move to u%3Ax/documents/a.md",
         "sync folder u%3Ax/documents",
@@ -54,10 +55,11 @@ async def test_the_names_of_new_files_and_folders_last_too(
 ) -> None:
     await store.write("u:x", "new/b", "one")
     assert calls.names == [
-        *TEMPORARY,
-        "sync folder u%3Ax/versions",
+        *WRITTEN,
         "sync folder u%3Ax/documents",
+        "sync folder u%3Ax/versions",
         *INTENT,
+        *SYNCED,
         *grown("u%3Ax/versions/new/b.jsonl"),
         "sync folder u%3Ax/versions/new",
         "move to u%3Ax/documents/new/b.md",
@@ -82,8 +84,9 @@ async def test_a_deletion_is_in_the_history_before_the_document_goes(
 async def test_a_rename_removes_its_source_last(store: FileStore, calls: RecordingCalls) -> None:
     await store.rename("u:x", "a", "b")
     assert calls.names == [
-        *TEMPORARY,
+        *WRITTEN,
         *INTENT,
+        *SYNCED,
         *grown("u%3Ax/versions/a.jsonl"),
         *grown("u%3Ax/versions/b.jsonl"),
         "sync folder u%3Ax/versions",
@@ -99,7 +102,8 @@ async def test_an_erasure_is_in_the_trail_when_all_is_blank(
 ) -> None:
     await store.redact("u:x")
     assert calls.names == [
-        *TEMPORARY * 3,
+        *WRITTEN * 3,
+        *SYNCED * 3,
         *INTENT,
         "move to u%3Ax/versions/a.jsonl",
         "move to u%3Ax/documents/a.md",
@@ -123,7 +127,8 @@ async def test_an_erasure_of_turns_is_in_the_trail_when_all_is_blank(
 ) -> None:
     await store.redact_turns("c")
     assert calls.names == [
-        *TEMPORARY * 3,
+        *WRITTEN * 3,
+        *SYNCED * 3,
         *INTENT,
         "move to conversations/c/turns.jsonl",
         "move to conversations/c/projections.jsonl",

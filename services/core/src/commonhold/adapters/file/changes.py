@@ -21,6 +21,7 @@ from commonhold.adapters.file.tree import Place, Tree
 _log = structlog.get_logger(__name__)
 
 _PART_BYTES = 256 * 1024
+_MOST_DRAFTS = 16
 
 
 class Change:
@@ -32,6 +33,8 @@ class Change:
         self._calls = calls
         self._rows: list[tuple[str, bytes]] = []
         self._moves: list[Move] = []
+        # The new files that are written and not yet synced.
+        self._drafts: list[int] = []
         self._removals: list[str] = []
         self._unsynced: dict[str, None] = {}
         # The next number that may be free in a folder, for the name of a temporary file.
@@ -46,6 +49,8 @@ class Change:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        for fd in self._drafts:
+            os.close(fd)
         for move in self._moves:
             self._discard(move.temporary)
 
@@ -81,14 +86,14 @@ class Change:
         self._make_folders(file)
         temporary, fd = self._create_beside(file)
         self._moves.append(Move(temporary, file))
-        try:
-            offset = 0
-            for part in _in_parts(lines):
-                write_all(self._calls, fd, part, offset=offset)
-                offset += len(part)
-            self._calls.sync(fd)
-        finally:
-            os.close(fd)
+        self._drafts.append(fd)
+        offset = 0
+        for part in _in_parts(lines):
+            write_all(self._calls, fd, part, offset=offset)
+            offset += len(part)
+        self._calls.begin_sync(fd)
+        if len(self._drafts) >= _MOST_DRAFTS:
+            self._sync_drafts()
 
     def remove(self, file: str) -> None:
         """OSError for a file that the system will not let go: found out while that is early."""
@@ -109,8 +114,14 @@ class Change:
             moves=tuple(self._moves),
             removals=tuple(self._removals),
         )
+        if not intent.growths:
+            # Whoever finds such an intent finishes it, with the files as they are then.
+            self._sync_drafts()
         try:
             self._journal.record(intent)
+            # Neither need last before the other, only both before a row: most of this was done
+            # by the disk while the intent was waited for.
+            self._sync_drafts()
             for growth, (_, line) in zip(intent.growths, self._rows, strict=True):
                 self._grow(growth, line)
         except OSError:
@@ -138,6 +149,11 @@ class Change:
             os.close(fd)
         if growth.before is None:
             self._calls.sync_folder(self._tree.absolute(_above(growth.file)))
+
+    def _sync_drafts(self) -> None:
+        while self._drafts:
+            self._calls.sync(self._drafts[-1])
+            os.close(self._drafts.pop())
 
     def _take_back(self, intent: Intent) -> None:
         # What is undone goes there; what is not may still need its files.

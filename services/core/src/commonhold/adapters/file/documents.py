@@ -98,9 +98,10 @@ class Documents:
             actor=actor,
             extra={} if live is None else live.extra,
         )
+        # First, so that the disk is at it while the row is spelled.
+        self._put(change, document, extra=held)
         row = version_of(document, action="created" if live is None else "modified")
         self._append(change, ledger, scope, row)
-        self._put(change, document, extra=held)
         change.commit()
         self._remember(tree, scope, row)
         return document

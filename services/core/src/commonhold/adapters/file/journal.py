@@ -64,7 +64,7 @@ class Journal:
         self._calls = calls
 
     def record(self, intent: Intent) -> None:
-        """Make an intent last; from here on the change can be finished by anybody."""
+        """Make an intent last; once its rows are there, the change is finished by anybody."""
         payload = _encoder.encode(intent)
         framed = b"%08x %s" % (zlib.crc32(payload), payload)
         write_all(self._calls, self._fd, framed, offset=len(REST))
