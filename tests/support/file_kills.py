@@ -26,6 +26,7 @@ from commonhold.adapters.file.conversations import Conversations
 from commonhold.adapters.file.documents import Documents
 from commonhold.adapters.file.layout import is_temporary
 from commonhold.adapters.file.locks import Root
+from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Tree
 from commonhold.adapters.file.units import restore_conversation, restore_scope
 from commonhold.contract import (
@@ -246,8 +247,10 @@ class Yard:
     def make(self, act: Act, number: int, calls: SystemCalls) -> None:
         """The change of that number in the run, at the time it would have there."""
         clock = At(START + number * STEP)
-        with Root(self._root, calls=calls, wait_seconds=1).changing() as (tree, change):
+        remains = Remains()
+        with Root(self._root, calls=calls, wait_seconds=1).changing(remains) as (tree, change):
             act(Seams(clock), tree, change)
+        remains.let_go()
 
     def recover(self, calls: SystemCalls) -> None:
         with Root(self._root, calls=calls, wait_seconds=1).reading():

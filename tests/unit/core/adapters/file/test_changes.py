@@ -12,6 +12,8 @@ from commonhold.adapters.file.calls import SystemCalls
 from commonhold.contract import StoreUnavailableError
 from tests.support.file_trees import read_tree
 
+DOCUMENT = "u%3Ax/documents/a.md"
+
 
 class FailingCalls(SystemCalls):
     """A disk that takes every write, and gives up at one of the syncs that follow."""
@@ -27,15 +29,20 @@ class FailingCalls(SystemCalls):
 
 
 class WatchedCalls(SystemCalls):
-    """Writes down what the process holds open below a root when a file is made."""
+    """Writes down what the process holds open below a root when a file is made or replaced."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self.made: list[Sequence[str]] = []
+        self.replaced: list[Sequence[str]] = []
 
     def create(self, path: str) -> int:
         self.made.append(held_below(self._root))
         return super().create(path)
+
+    def move(self, source: str, target: str) -> None:
+        super().move(source, target)
+        self.replaced.append(held_below(self._root))
 
 
 def held_below(root: Path) -> Sequence[str]:
@@ -62,6 +69,17 @@ async def test_a_sync_that_fails_leaves_an_overwrite_not_begun(
         assert (await store.write("u:x", "a", "three")).version == 2
 
 
+async def test_the_file_that_is_replaced_is_given_back_behind_the_answer(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    calls = WatchedCalls(root)
+    async with FileStore(root, calls=calls) as store:
+        await store.write("u:x", "a", "one")
+        await store.write("u:x", "a", "two")
+        await store.delete("u:x", "a")
+    assert f"{root}/{DOCUMENT} (deleted)" in calls.replaced[-1]
+    assert held_below(root) == []
+
+
 async def test_a_change_of_many_files_holds_few_of_them(tmp_path: Path) -> None:
     root = tmp_path / "root"
     calls = WatchedCalls(root)
@@ -71,3 +89,4 @@ async def test_a_change_of_many_files_holds_few_of_them(tmp_path: Path) -> None:
         assert await store.redact("u:x") == 40
     assert len(calls.made) > 100
     assert max(map(len, calls.made)) < 20
+    assert 16 <= max(map(len, calls.replaced)) < 20

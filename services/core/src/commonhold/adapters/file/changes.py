@@ -16,6 +16,7 @@ import structlog
 from commonhold.adapters.file.calls import SystemCalls, write_all
 from commonhold.adapters.file.journal import Growth, Intent, Journal, Move
 from commonhold.adapters.file.layout import TEMPORARY
+from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Place, Tree
 
 _log = structlog.get_logger(__name__)
@@ -27,10 +28,11 @@ _MOST_DRAFTS = 16
 class Change:
     """Collects what to write; `commit` makes it. Left without one, nothing has happened."""
 
-    def __init__(self, tree: Tree, journal: Journal, calls: SystemCalls) -> None:
+    def __init__(self, tree: Tree, journal: Journal, calls: SystemCalls, remains: Remains) -> None:
         self._tree = tree
         self._journal = journal
         self._calls = calls
+        self._remains = remains
         self._rows: list[tuple[str, bytes]] = []
         self._moves: list[Move] = []
         # The new files that are written and not yet synced.
@@ -128,6 +130,8 @@ class Change:
             self._take_back(intent)
             raise
         self._moves.clear()
+        for file in (*(move.file for move in intent.moves), *intent.removals):
+            self._remains.hold(self._tree.absolute(file))
         self._journal.finish(intent)
         self._journal.clear()
 

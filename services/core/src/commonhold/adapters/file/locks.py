@@ -19,6 +19,7 @@ from commonhold.adapters.file.calls import FILE_MODE, FOLDER_MODE, SystemCalls, 
 from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.journal import REST, Journal
 from commonhold.adapters.file.layout import LOCK_NAME
+from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Tree
 from commonhold.contract.errors import StoreUnavailableError
 
@@ -54,7 +55,7 @@ class Root:
             os.close(fd)
 
     @contextmanager
-    def changing(self) -> Iterator[tuple[Tree, Change]]:
+    def changing(self, remains: Remains) -> Iterator[tuple[Tree, Change]]:
         """The files under the lock, and one change of them; the root is made when missing."""
         tree = Tree(str(self._root))
         fd = self._open_to_change()
@@ -63,7 +64,7 @@ class Root:
             tree.folds_case = self._folds_case()
             journal = Journal(fd, tree, self._calls)
             journal.recover()
-            with Change(tree, journal, self._calls) as change:
+            with Change(tree, journal, self._calls, remains) as change:
                 yield tree, change
         finally:
             os.close(fd)

@@ -6,13 +6,14 @@ One thread is also the store's own lock: its calls run in the order in which the
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from typing import TypeVar
+from contextlib import AbstractContextManager, suppress
+from typing import Any, TypeVar
 
 import structlog
 
 from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.locks import Root
+from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Tree
 from commonhold.contract.errors import StoreUnavailableError
 
@@ -30,20 +31,48 @@ class Worker:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="file-store")
 
     async def read(self, act: Callable[[Tree], T]) -> T:
-        return await self._run(self._root.reading, act)
+        return await self._ask(lambda: _within(self._root.reading, act))
 
     async def change(self, act: Callable[[Tree, Change], T]) -> T:
-        return await self._run(self._root.changing, lambda held: act(*held))
+        remains = Remains()
+
+        def work() -> T:
+            return _within(lambda: self._root.changing(remains), lambda held: act(*held))
+
+        return await self._ask(work, behind=remains.let_go)
 
     def close(self) -> None:
         """End the thread once it has done what it was given."""
         self._thread.shutdown()
 
-    async def _run(
-        self, session: Callable[[], AbstractContextManager[S]], act: Callable[[S], T]
-    ) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, _within, session, act)
+    def _ask(
+        self, work: Callable[[], T], *, behind: Callable[[], None] = lambda: None
+    ) -> asyncio.Future[T]:
+        """The thread's answer; it goes on with what is `behind`, which nobody waits for."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._thread.submit(_answer, answer, work, behind)
+        return answer
+
+
+def _answer(answer: asyncio.Future[T], work: Callable[[], T], behind: Callable[[], None]) -> None:
+    """Straight to the event loop: by way of the executor's own future it would wake later."""
+    if answer.cancelled():
+        return
+    try:
+        _tell(answer, answer.set_result, work())
+    except BaseException as error:  # noqa: BLE001 - whoever waits would wait for ever
+        _tell(answer, answer.set_exception, error)
+    behind()
+
+
+def _tell(answer: asyncio.Future[T], settle: Callable[[Any], None], outcome: object) -> None:
+    def settle_if_awaited() -> None:
+        if not answer.done():
+            settle(outcome)
+
+    # Of a loop that is closed nobody waits for an answer.
+    with suppress(RuntimeError):
+        answer.get_loop().call_soon_threadsafe(settle_if_awaited)
 
 
 def _within(session: Callable[[], AbstractContextManager[S]], act: Callable[[S], T]) -> T:
