@@ -15,12 +15,14 @@ from tests.support.helm import (
     DEFAULT,
     EXAMPLE_VALUES,
     FULL,
+    OVER_STATE,
     containers_of,
     environment_of,
     render,
 )
 
 VALUES = [*CI_VALUES, *EXAMPLE_VALUES]
+MIGRATING = [values for values in VALUES if values != OVER_STATE]
 CNPG = CHART / "examples/cloudnative-pg-values.yaml"
 
 
@@ -70,7 +72,7 @@ class TestJob:
 
 
 class TestWaiting:
-    @pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+    @pytest.mark.parametrize("values", MIGRATING, ids=lambda path: path.stem)
     def test_every_service_waits_for_the_schema_as_the_role_that_serves(self, values: Path) -> None:
         for deployment in render(values).kind("Deployment").values():
             pod = deployment["spec"]["template"]["spec"]

@@ -43,7 +43,7 @@ def _exists(chart: Chart, word: str) -> bool:
 
 
 def _labels(chart: Chart) -> list[dict[str, str]]:
-    makers = [*chart.kind("Deployment").values(), chart.job()]
+    makers = [*chart.kind("Deployment").values(), *chart.kind("Job").values()]
     return [maker["spec"]["template"]["metadata"]["labels"] for maker in makers]
 
 

@@ -19,6 +19,7 @@ MODULES = {
     "_pods.tpl": "test_pods",
     "_postgres.tpl": "test_migration",
     "_service.tpl": "test_routing",
+    "_stateservice.tpl": "test_over_state",
     "_validate.tpl": "test_validation",
     "extraobjects.yaml": "test_objects",
     "gateway/_settings.tpl": "test_pods",

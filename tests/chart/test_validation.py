@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 
 from commonhold.ops.settings import KNOWN_NAMES
-from tests.support.helm import CHART, DEFAULT, FULL, RenderError, environment_of, render
+from tests.support.helm import (
+    CHART,
+    DEFAULT,
+    FULL,
+    OVER_STATE,
+    RenderError,
+    environment_of,
+    render,
+)
 
+SERVICES = ("state", "gateway", "maintenance")
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 
 
@@ -108,6 +117,8 @@ class TestSchema:
             "logLevel=verbose",
             "state.replicas=two",
             "state.image.digest=sha256:1",
+            "gateway.stateService.url=https://user:secret@state.example.org",
+            "gateway.stateService.url=ftp://state.example.org",
             "metrics.serviceMonitor=perhaps",
             "postgres.schema=Upper",
             "state.inFlightBytes=1024",
@@ -155,11 +166,13 @@ class TestNames:
     def test_every_variable_that_the_chart_sets_is_refused_in_extra_env(self) -> None:
         template = (CHART / "templates/_validate.tpl").read_text()
         refused = set(re.findall(r"^- ([A-Z_]+)$", template, re.MULTILINE))
-        chart = render(FULL, "state.extraEnv=null")
+        charts = {render(FULL, "state.extraEnv=null"): SERVICES, render(OVER_STATE): SERVICES[1:]}
         used = {
             name.removesuffix("_FILE")
-            for component in ("state", "gateway", "maintenance")
+            for chart, components in charts.items()
+            for component in components
             for name in environment_of(chart.container(component))
         }
-        assert used - refused == {"NEOSIAN_POSTGRES_DSN"}
+        # Another store: refused with other words.
+        assert used - refused == {"NEOSIAN_POSTGRES_DSN", "COMMONHOLD_STATE_URL"}
         assert refused - used == set()

@@ -17,6 +17,7 @@ EXAMPLE_VALUES = sorted(CHART.glob("examples/*-values.yaml"))
 DEFAULT = CHART / "ci/default-values.yaml"
 FULL = CHART / "ci/full-values.yaml"
 STATE_ONLY = CHART / "ci/state-only-values.yaml"
+OVER_STATE = CHART / "ci/over-state-values.yaml"
 MAJORS = (3, 4)
 MONITORING = "monitoring.coreos.com/v1"
 

@@ -5,7 +5,7 @@ rollout with its surge, and the two of a migration.
 {{- define "commonhold.budget" -}}
 {{- $total := 2 -}}
 {{- $parts := list -}}
-{{- range $name := compact (splitList " " (include "commonhold.enabledServices" . | trim)) -}}
+{{- range $name := compact (splitList " " (include "commonhold.databaseServices" . | trim)) -}}
 {{- $service := index $.Values $name -}}
 {{- $replicas := ternary (dig "autoscaling" "maxReplicas" 0 $service) $service.replicas (dig "autoscaling" "enabled" false $service) | int -}}
 {{- $surge := include "commonhold.budget.surge" (dict "surge" $service.rollout.maxSurge "replicas" $replicas) | int -}}
@@ -32,12 +32,16 @@ rollout with its surge, and the two of a migration.
 {{- define "commonhold.budget.fault" -}}
 {{- $budget := include "commonhold.budget" . | fromJson -}}
 {{- $most := int .Values.postgres.maxConnections -}}
-{{- if and (gt $most 0) (gt (int $budget.total) $most) -}}
+{{- if and (include "commonhold.databaseServices" .) (gt $most 0) (gt (int $budget.total) $most) -}}
 {{- printf "the connection budget is %d and postgres.maxConnections is %d: %s. Lower a poolSize or the replicas, or raise max_connections and this value" (int $budget.total) $most $budget.parts -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "commonhold.budget.line" -}}
 {{- $budget := include "commonhold.budget" . | fromJson -}}
+{{- if not (include "commonhold.databaseServices" .) -}}
+Database connections: none. What runs here is over a state service.
+{{- else -}}
 Database connections: at most {{ int $budget.total }}{{ with int .Values.postgres.maxConnections }} of {{ . }}{{ end }}: {{ $budget.parts }}.
+{{- end -}}
 {{- end -}}

@@ -10,6 +10,7 @@ it restarts the pods.
 {{- $all := merge (dict "service" $service "image" $image "settings" $root.Values.postgres) . -}}
 {{- $annotations := dict "kubectl.kubernetes.io/default-container" .component -}}
 {{- with .config }}{{ $_ := set $annotations "checksum/config" (sha256sum .) }}{{ end -}}
+{{- $over := include "commonhold.overState" $all -}}
 {{- $scaled := and (hasKey $service "autoscaling") (dig "autoscaling" "enabled" false $service) -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -24,9 +25,14 @@ spec:
   revisionHistoryLimit: 5
   selector:
     matchLabels: {{- include "commonhold.selectorLabels" . | nindent 6 }}
+  {{- if and $over (eq .component "maintenance") }}
+  # A second worker beside it would tend the same gardens.
+  strategy: {type: Recreate}
+  {{- else }}
   strategy:
     type: RollingUpdate
     rollingUpdate: {{- toYaml $service.rollout | nindent 6 }}
+  {{- end }}
   template:
     metadata:
       labels: {{- include "commonhold.podLabels" (dict "root" $root "component" .component "more" $service.podLabels) | nindent 8 }}
@@ -49,17 +55,20 @@ spec:
       {{- with include "commonhold.spread" $all | trim }}
       topologySpreadConstraints: {{- . | nindent 8 }}
       {{- end }}
+      {{- if not $over }}
       initContainers:
         {{- with include "commonhold.dsnContainer" $all | trim }}
         {{- . | nindent 8 }}
         {{- end }}
         {{- include "commonhold.schemaContainer" $all | nindent 8 }}
+      {{- end }}
       containers:
         - name: {{ .component }}
           image: {{ $image }}
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
           terminationMessagePolicy: FallbackToLogsOnError
           env:
+            {{- include (ternary "commonhold.stateService.env" "commonhold.databaseEnv" (eq $over "true")) $all | nindent 12 }}
             {{- include "commonhold.commonEnv" $all | nindent 12 }}
             {{- .env | trim | nindent 12 }}
             {{- with $service.extraEnv }}
@@ -90,7 +99,7 @@ spec:
           resources: {{- toYaml $service.resources | nindent 12 }}
           volumeMounts:
             - {name: tmp, mountPath: /tmp}
-            {{- include "commonhold.dsnMounts" $all | trim | nindent 12 }}
+            {{- include (ternary "commonhold.stateService.mounts" "commonhold.dsnMounts" (eq $over "true")) $all | trim | nindent 12 }}
             {{- with .mounts | trim }}
             {{- . | nindent 12 }}
             {{- end }}
@@ -100,7 +109,7 @@ spec:
       volumes:
         - name: tmp
           emptyDir: {sizeLimit: 64Mi}
-        {{- include "commonhold.dsnVolumes" $all | nindent 8 }}
+        {{- include (ternary "commonhold.stateService.volumes" "commonhold.dsnVolumes" (eq $over "true")) $all | nindent 8 }}
         {{- with .volumes | trim }}
         {{- . | nindent 8 }}
         {{- end }}

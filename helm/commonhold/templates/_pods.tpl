@@ -51,13 +51,16 @@ securityContext: {{- include "commonhold.podSecurity" . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 
-{{- /* Variables that every service reads; each stands once. */ -}}
-{{- define "commonhold.commonEnv" -}}
+{{- define "commonhold.databaseEnv" -}}
 - {name: NEOSIAN_POSTGRES_DSN_FILE, value: {{ include "commonhold.dsnFile" . }}}
 - {name: COMMONHOLD_SCHEMA, value: {{ .root.Values.postgres.schema | quote }}}
 - {name: COMMONHOLD_POOL_SIZE, value: {{ .service.poolSize | int64 | quote }}}
 - {name: COMMONHOLD_POOL_WAIT_SECONDS, value: {{ .service.poolWaitSeconds | quote }}}
 - {name: COMMONHOLD_STATEMENT_TIMEOUT_SECONDS, value: {{ .service.statementTimeoutSeconds | quote }}}
+{{- end -}}
+
+{{- /* Variables that every service reads; each stands once. */ -}}
+{{- define "commonhold.commonEnv" -}}
 - {name: COMMONHOLD_DRAIN_SECONDS, value: {{ .service.drainSeconds | quote }}}
 - {name: COMMONHOLD_LOG_LEVEL, value: {{ .root.Values.logLevel | quote }}}
 - {name: COMMONHOLD_LOG_FORMAT, value: json}

@@ -18,7 +18,11 @@ postgresql: postgres.existingSecret
 {{- if not (compact $services) -}}
 {{- $faults = append $faults "nothing is enabled: set state.enabled, gateway.enabled or maintenance.enabled" -}}
 {{- end -}}
-{{- if not $v.postgres.existingSecret -}}
+{{- $stored := include "commonhold.databaseServices" . | trim -}}
+{{- if and (or $v.postgres.existingSecret $v.migration.existingSecret) (compact $services) (not $stored) -}}
+{{- $faults = append $faults "postgres.existingSecret and migration.existingSecret would be a second store: every service here is over a state service (stateService.url)" -}}
+{{- end -}}
+{{- if and $stored (not $v.postgres.existingSecret) -}}
 {{- $faults = append $faults "postgres.existingSecret is missing: name a Secret of this namespace with the DSN in the key postgres.dsnKey" -}}
 {{- end -}}
 {{- if and (or $v.state.enabled $v.gateway.enabled) (not $v.tokens.existingSecret) -}}
@@ -72,9 +76,10 @@ postgresql: postgres.existingSecret
 {{- $faults = append $faults (printf "%s.autoscaling.minReplicas is more than maxReplicas" .name) -}}
 {{- end -}}
 {{- end -}}
+{{- $faults = concat $faults (include "commonhold.stateService.faults" . | fromYamlArray) -}}
 {{- range $service.extraEnv -}}
 {{- if has (trimSuffix "_FILE" .name) (list "NEOSIAN_POSTGRES_DSN" "COMMONHOLD_ROOT" "COMMONHOLD_STATE_URL") -}}
-{{- $faults = append $faults (printf "%s.extraEnv: %s would be a second store beside postgres.existingSecret" $.name .name) -}}
+{{- $faults = append $faults (printf "%s.extraEnv: %s would be a second store beside postgres.existingSecret or stateService.url" $.name .name) -}}
 {{- else if has (trimSuffix "_FILE" .name) (include "commonhold.validate.ownNames" . | fromYamlArray) -}}
 {{- $faults = append $faults (printf "%s.extraEnv: %s is set by the chart; use the value for it" $.name .name) -}}
 {{- end -}}
@@ -84,6 +89,7 @@ postgresql: postgres.existingSecret
 
 {{- define "commonhold.validate.ownNames" -}}
 - NEOSIAN_SERVE_TOKEN
+- NEOSIAN_CLIENT_TOKEN
 - COMMONHOLD_SERVE_TOKEN_PREVIOUS
 - COMMONHOLD_SCHEMA
 - COMMONHOLD_POOL_SIZE
