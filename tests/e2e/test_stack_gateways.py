@@ -37,6 +37,19 @@ async def test_a_client_whose_every_request_meets_the_other_replica_notices_noth
     assert all(served)
 
 
+def test_a_gateway_over_the_state_service_serves_without_a_database(stack: Stack) -> None:
+    # Nobody waits for what the replica had to do.
+    again = ("up", "--detach", "--wait", "--no-deps", "--timeout=1", "gateway-b")
+    try:
+        stack.compose(*again, COMPOSE_FILE="docker-compose.yml:deploy/over-state.yml")
+        assert "commonhold_state_up 1.0" in _metrics_of(stack, "gateway-b")
+        assert stack.make("smoke", "SMOKE_GATEWAY=gateway-b:6368").count("is redacted") == 2
+        mounted = stack.compose("exec", "-T", "gateway-b", "ls", "/run/secrets").split()
+        assert not [name for name in mounted if "dsn" in name]
+    finally:
+        stack.compose(*again)
+
+
 async def _create(client: Client, path: str, content: str) -> None:
     answer = await client.call_tool(
         "memory", {"command": "create", "path": path, "content": content}
@@ -46,12 +59,14 @@ async def _create(client: Client, path: str, content: str) -> None:
 
 def _calls_of(stack: Stack, replica: str) -> int:
     """Calls of the memory tool that the replica has answered."""
+    calls = r'^commonhold_tool_calls_total\{outcome="ok",tool="memory"\} (\S+)$'
+    found = re.findall(calls, _metrics_of(stack, replica), re.MULTILINE)
+    return int(float(found[0])) if found else 0
+
+
+def _metrics_of(stack: Stack, replica: str) -> str:
     program = (
         "import urllib.request;"
         "print(urllib.request.urlopen('http://127.0.0.1:9368/metrics').read().decode())"
     )
-    metrics = stack.compose("exec", "-T", replica, "python", "-c", program)
-    found = re.findall(
-        r'^commonhold_tool_calls_total\{outcome="ok",tool="memory"\} (\S+)$', metrics, re.MULTILINE
-    )
-    return int(float(found[0])) if found else 0
+    return stack.compose("exec", "-T", replica, "python", "-c", program)
