@@ -23,6 +23,7 @@ from tests.support.upkeep.moments import Moments
 
 SECRET = "the colour of the door is teal"
 ERASED = "text it was shown was erased meanwhile"
+OVERTAKEN = "written as text it was shown was erased: it may repeat it"
 NEVER = -1
 
 Act = Callable[[Any], Awaitable[object]]
@@ -160,6 +161,23 @@ class TestErasures(GardenCases):
             report = await scene.run(act, after=moment)
             assert not await holds_secret(scene.store), (moment, scene.calls)
             assert "/user/door" not in {write.path for write in report.writes}
+
+    async def test_an_edit_elsewhere_that_an_erasure_overtook_is_told(
+        self, clock: ControlledClock
+    ) -> None:
+        change = replace("/user/other", "text", f"text, {SECRET}")
+        quiet = Scene(clock, change)
+        report = await quiet.run(erase, after=NEVER)
+        assert ([write.version for write in report.writes], report.skipped) == ([2], ())
+        # Between the last look at the trail and the write, and right behind the write.
+        written = quiet.calls.index("write") + 1
+        for moment in (written - 1, written):
+            clock.set(OLD)
+            scene = Scene(clock, change)
+            report = await scene.run(erase, after=moment)
+            assert [write.path for write in report.writes] == ["/user/other"]
+            told = [(skip.path, skip.reason, skip.label) for skip in report.skipped]
+            assert told == [("/user/other", OVERTAKEN, "overtaken")]
 
     async def test_what_is_erased_before_the_last_look_keeps_its_name(
         self, clock: ControlledClock

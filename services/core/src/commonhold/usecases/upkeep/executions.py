@@ -36,6 +36,7 @@ from commonhold.usecases.upkeep.protections import (
     FRESH,
     HELD,
     NOT_SHOWN,
+    OVERTAKEN,
     REDACTED,
     STATE,
     AgeFloor,
@@ -77,6 +78,8 @@ class Execution:
             if reason is None:
                 version = await self._carry_out(operation)
                 log.wrote(operation.command, path, version)
+                reason = await self._overtaken()
+            if reason is None:
                 return
         except ClaimLostError:
             raise
@@ -144,6 +147,13 @@ class Execution:
         if isinstance(operation, DeleteOperation):
             return None
         return ERASED if await self._watch.has_erased(self._shown) else None
+
+    async def _overtaken(self) -> str | None:
+        """Of a document that was there before: to erase it would take what was in it too."""
+        if not self._editor.overwritten or not await self._watch.has_erased(self._shown):
+            return None
+        logger.warning("upkeep_erasure_overtook_an_edit")
+        return OVERTAKEN
 
     async def _carry_out(self, operation: Operation) -> int | None:
         """The live version afterwards; what a failed operation has made is taken back."""

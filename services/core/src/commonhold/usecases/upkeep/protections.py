@@ -23,6 +23,7 @@ CHANGED = "changed underneath"
 KEEPER_CHANGED = "the kept copy changed underneath"
 HELD = "legal hold"
 ERASED = "text it was shown was erased meanwhile"
+OVERTAKEN = "written as text it was shown was erased: it may repeat it"
 
 _HANDOFF = "handoff"
 _SKILLS_PREFIX = "skills/"

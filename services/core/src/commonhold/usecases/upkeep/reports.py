@@ -20,6 +20,7 @@ SKIP_LABELS = {
     protections.KEEPER_CHANGED: "keeper_changed",
     protections.HELD: "held",
     protections.ERASED: "erased",
+    protections.OVERTAKEN: "overtaken",
 }
 REFUSED = "refused"
 # Longer than any path that a document has, with what a refusal says about it.
