@@ -227,6 +227,18 @@ async def test_a_linked_folder_is_not_followed(
     assert (await store.write("u:y", "a", "another scope")).version == 1
 
 
+@pytest.mark.parametrize("target", ["u%3Az", "nowhere"])
+async def test_a_link_that_leads_nowhere_is_no_empty_unit(
+    store: FileStore, root: Path, target: str
+) -> None:
+    (root / "u%3Az").symlink_to(target)
+    error, _ = await refusal_of(store, lambda store: store.scopes())
+    assert isinstance(error, ScopeInvalidError)
+    (root / "conversations/z").symlink_to(target)
+    error, _ = await refusal_of(store, lambda store: store.conversations())
+    assert isinstance(error, ConversationFormatError)
+
+
 async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(
     store: FileStore, root: Path
 ) -> None:

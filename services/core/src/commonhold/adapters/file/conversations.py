@@ -5,9 +5,11 @@ docs/reference/stores.md, sections 5 and 7.
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TypeAlias
+
+import msgspec
 
 from commonhold.adapters.file import lines
 from commonhold.adapters.file.changes import Change
@@ -82,23 +84,20 @@ class Conversations:
         limit: int | None,
         max_bytes: int | None = None,
     ) -> tuple[tuple[ConversationTurn, ...], bool]:
-        """Turns, and whether some were left out because those before weigh `max_bytes`."""
-        found: list[ConversationTurn] = []
-        weight = 0
+        """Turns, and whether some were left out because those before weigh `max_bytes`.
+
+        A page behind a number costs what it holds: turns ascend, so the file is halved for
+        its beginning.
+        """
+        window = _Window(conversation_id, after, limit, max_bytes)
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
-            for number, line in _lines(tree, file):
-                if limit is not None and len(found) >= limit:
-                    break
-                if lines.turn_mark(line, number=number).turn <= after:
-                    continue
-                if max_bytes is not None and weight >= max_bytes:
-                    return tuple(found), True
-                found.append(
-                    lines.decode_turn(line, number=number, conversation_id=conversation_id)
-                )
-                weight += len(line)
-        return tuple(found), False
+            if tree.look_for_file(file) is Place.FILE and after:
+                with suppress(RowFaultError):
+                    start = tree.line_where(file, lambda line: _turn_of(line) > after)
+                    return window.of(tree.lines(file, start=start))
+            # From the first line, by which a fault is told.
+            return window.of(tree.lines(file))
 
     def last_turn_number(self, tree: Tree, conversation_id: str) -> int:
         file = turns_file(conversation_id)
@@ -255,6 +254,31 @@ class Conversations:
             change.put_lines(file, rows)
 
 
+class _Window(msgspec.Struct, frozen=True):
+    """Which turns of a file are asked for."""
+
+    conversation_id: str
+    after: int
+    limit: int | None
+    max_bytes: int | None
+
+    def of(self, some: Iterable[bytes]) -> tuple[tuple[ConversationTurn, ...], bool]:
+        found: list[ConversationTurn] = []
+        weight = 0
+        for number, line in enumerate(some, 1):
+            if self.limit is not None and len(found) >= self.limit:
+                break
+            if lines.turn_mark(line, number=number).turn <= self.after:
+                continue
+            if self.max_bytes is not None and weight >= self.max_bytes:
+                return tuple(found), True
+            found.append(
+                lines.decode_turn(line, number=number, conversation_id=self.conversation_id)
+            )
+            weight += len(line)
+        return tuple(found), False
+
+
 def read_trail(tree: Tree, conversation_id: str) -> list[ConversationRedaction]:
     """The erasures of a conversation, oldest first."""
     file = conversation_trail(conversation_id)
@@ -313,6 +337,10 @@ def _hits(tree: Tree, conversation_id: str, terms: Sequence[str]) -> Iterator[Co
 
 def _turn_order(turn: ConversationTurn) -> tuple[datetime, str, int]:
     return turn.created_at, turn.conversation_id, turn.turn
+
+
+def _turn_of(line: bytes) -> int:
+    return lines.turn_mark(line, number=1).turn
 
 
 def _log_of(raw: bytes) -> Ledger:

@@ -59,7 +59,7 @@ class Scans(Generic[T]):
         entry = tree.entry(file)
         if entry.status is None or entry.place is not Place.FILE:
             return None
-        identity = _identity(entry.status)
+        identity = identity_of(entry.status)
         known = self._known.pop(file, None)
         if known is None or known.identity != identity:
             known = _Known(identity, self._scan(tree.read(file) or b""))
@@ -68,7 +68,7 @@ class Scans(Generic[T]):
 
     def put(self, tree: Tree, file: str, found: T) -> None:
         """What is in a file now that a change of it was made."""
-        self._keep(file, _Known(_identity(os.lstat(tree.absolute(file))), found))
+        self._keep(file, _Known(identity_of(os.lstat(tree.absolute(file))), found))
 
     def _keep(self, file: str, known: _Known[T]) -> None:
         self._known.pop(file, None)
@@ -77,5 +77,6 @@ class Scans(Generic[T]):
             del self._known[next(iter(self._known))]
 
 
-def _identity(status: os.stat_result) -> tuple[int, int, int]:
+def identity_of(status: os.stat_result) -> tuple[int, int, int]:
+    """What stays while nobody writes to a file."""
     return status.st_ino, status.st_size, status.st_mtime_ns

@@ -4,8 +4,10 @@ What is asked for is read, and of the rest only as much as orders it: a page of 
 history holds no more content than it answers.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
 from operator import attrgetter
 
 import msgspec
@@ -15,9 +17,10 @@ from commonhold.adapters.file.documents import Documents
 from commonhold.adapters.file.envelopes import Envelope
 from commonhold.adapters.file.faults import RowFaultError
 from commonhold.adapters.file.layout import versions_file
+from commonhold.adapters.file.ledgers import identity_of
 from commonhold.adapters.file.records import document_paths, get_mark, ledger_paths, read_trail
-from commonhold.adapters.file.refusals import astray, collision, unsupported
-from commonhold.adapters.file.tree import SpelledOtherwiseError, StrayEntryError, Tree
+from commonhold.adapters.file.refusals import astray, collision, look, unsupported
+from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.documents import MemoryDocument, MemoryRedaction, MemoryVersion
 from commonhold.contract.expirations import AgedDocument
 from commonhold.contract.paging import (
@@ -33,6 +36,9 @@ from commonhold.contract.paging import (
     page_of,
     to_microseconds,
 )
+
+# Some fifty megabytes; one file with more than all of them is looked through each time.
+MOST_ROWS = 200_000
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -52,6 +58,7 @@ class Listings:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
+        self._marks = _Marks()
 
     def documents(
         self, tree: Tree, scope: str, *, prefix: str, after: str = ""
@@ -67,9 +74,10 @@ class Listings:
         self, tree: Tree, scope: str, path: str, *, below: int | None = None
     ) -> Iterator[MemoryVersion]:
         """Newest first; a row is judged when the caller comes to it, its place in any case."""
-        rows = sorted(_rows(tree, scope, path), key=attrgetter("version"), reverse=True)
+        rows = self._marks.rows(tree, scope, path)
         kept = [row for row in rows if below is None or row.version < below]
-        return (_read(tree, scope, row) for row in kept)
+        kept.sort(key=attrgetter("version"), reverse=True)
+        return _read_each(tree, scope, kept)
 
     def history(
         self,
@@ -83,13 +91,13 @@ class Listings:
         rows = [
             row
             for path in ledger_paths(tree, scope)
-            for row in _rows(tree, scope, path)
+            for row in self._marks.rows(tree, scope, path)
             if (since is None or row.created_at >= since)
             and (behind is None or follows_history(_position(row), behind))
         ]
         rows.sort(key=lambda row: (row.path, -row.version))
         rows.sort(key=attrgetter("created_at"), reverse=True)
-        return (_read(tree, scope, row) for row in rows)
+        return _read_each(tree, scope, rows)
 
     def redactions(
         self, tree: Tree, scope: str, *, since: datetime | None
@@ -148,6 +156,40 @@ class Listings:
         return Page(items=tuple(act for _, act in page.items), next_cursor=page.next_cursor)
 
 
+class _Marks:
+    """The rows of the histories listed last, each for as long as its file stays as it was.
+
+    Pages of a long one come in a row: the first judges all of it, the others find it judged.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, int, int], Sequence[_Row]]] = {}
+        self._held = 0
+
+    def rows(self, tree: Tree, scope: str, path: str) -> Sequence[_Row]:
+        file = versions_file(scope, path)
+        if look(tree, file, scope=scope, path=path) is not Place.FILE:
+            return ()
+        status = tree.entry(file).status
+        identity = None if status is None else identity_of(status)
+        known = self._known.pop(file, None)
+        if known is not None:
+            self._held -= len(known[1])
+        if identity is None:
+            return ()
+        if known is None or known[0] != identity:
+            known = (identity, _rows(tree, scope, path))
+        self._keep(file, known)
+        return known[1]
+
+    def _keep(self, file: str, known: tuple[tuple[int, int, int], Sequence[_Row]]) -> None:
+        self._known[file] = known
+        self._held += len(known[1])
+        while self._held > MOST_ROWS:
+            _, rows = self._known.pop(next(iter(self._known)))
+            self._held -= len(rows)
+
+
 def _newest(path: str, live: Envelope | None, rows: Sequence[_Row]) -> AgedDocument | None:
     """The newest version, a deletion included; None for a path without any."""
     if live is not None:
@@ -193,13 +235,18 @@ def _rows(tree: Tree, scope: str, path: str) -> Sequence[_Row]:
     return rows
 
 
-def _read(tree: Tree, scope: str, row: _Row) -> MemoryVersion:
-    file = versions_file(scope, row.path)
-    line = tree.read_part(file, start=row.start, end=row.end)
-    try:
-        return lines.decode_version(line, number=row.number)
-    except RowFaultError as fault:
-        raise unsupported(fault, scope=scope, path=row.path, file=file) from None
+def _read_each(tree: Tree, scope: str, rows: Iterable[_Row]) -> Iterator[MemoryVersion]:
+    """The rows with their content; those of one path that follow each other in one opening."""
+    for path, some in groupby(rows, key=attrgetter("path")):
+        file = versions_file(scope, path)
+        with tree.open(file) as opened:
+            for row in some:
+                # Past the buffer, which newest first would be filled anew for each row.
+                line = os.pread(opened.fileno(), row.end - row.start, row.start)
+                try:
+                    yield lines.decode_version(line, number=row.number)
+                except RowFaultError as fault:
+                    raise unsupported(fault, scope=scope, path=path, file=file) from None
 
 
 def _position(row: _Row) -> HistoryPosition:

@@ -7,8 +7,9 @@ folder (a pipe would never end) is refused too.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
+from typing import BinaryIO
 
 import msgspec
 
@@ -40,6 +41,8 @@ _BLOCKED = Entry(Place.BLOCKED)
 # A listing looks at each of its files once, and none of them again.
 _MOST_SEEN = 1024
 _PART_BYTES = 64 * 1024
+# What is read through rather than halved.
+_SHORT_BYTES = 64 * 1024
 
 
 class StrayEntryError(Exception):
@@ -134,14 +137,38 @@ class Tree:
         finally:
             os.close(fd)
 
-    def lines(self, file: str) -> Iterator[bytes]:
-        """The lines of a file without their newlines, one held at a time."""
+    def lines(self, file: str, *, start: int = 0) -> Iterator[bytes]:
+        """The lines of a file without their newlines, one held at a time.
+
+        `start` is where a line begins; those before are not read.
+        """
         if self.look(file) is not Place.FILE:
             return
-        fd = os.open(self.absolute(file), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as opened:
+        with self.open(file) as opened:
+            opened.seek(start)
             for line in opened:
                 yield line.removesuffix(b"\n")
+
+    def line_where(self, file: str, is_there: Callable[[bytes], bool]) -> int:
+        """Where a line begins that is not behind the first one of which `is_there` is true.
+
+        It is true of every line behind one of which it is true. As much is read as takes to
+        halve the file until what is left is short.
+        """
+        low, high = 0, self.entry(file).size or 0
+        with self.open(file) as opened:
+            while high - low > _SHORT_BYTES:
+                opened.seek((low + high) // 2)
+                begin = opened.tell() + len(opened.readline())
+                if begin >= high:
+                    # One long line: what is left is as good as found.
+                    break
+                line = opened.readline()
+                if is_there(line.removesuffix(b"\n")):
+                    high = begin
+                else:
+                    low = begin + len(line)
+        return low
 
     def whole_lines(self, file: str) -> bytes:
         """The bytes of a file of lines, the last one ended when its newline was lost."""
@@ -156,10 +183,14 @@ class Tree:
         size = entry.size
         return self.read_part(file, start=size - 1, end=size) != b"\n"
 
+    def open(self, file: str) -> BinaryIO:
+        """A file that was looked at before, to read parts of."""
+        fd = os.open(self.absolute(file), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return os.fdopen(fd, "rb")
+
     def read_part(self, file: str, *, start: int, end: int) -> bytes:
         """Some bytes of a file that was looked at before."""
-        fd = os.open(self.absolute(file), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as opened:
+        with self.open(file) as opened:
             opened.seek(start)
             return opened.read(end - start)
 
@@ -175,13 +206,19 @@ class Tree:
     def folders(self, folder: str) -> tuple[str, ...]:
         """The names of the folders right below a folder, in code point order.
 
-        A link that leads to one is among them, for `look` to refuse.
+        A link is among them, wherever it leads, for `look` to refuse.
         """
         if folder and self.look(folder) is not Place.FOLDER:
             return ()
         try:
             with self._entries(folder) as entries:
-                return tuple(sorted(entry.name for entry in entries if _leads_to_folder(entry)))
+                return tuple(
+                    sorted(
+                        entry.name
+                        for entry in entries
+                        if entry.is_symlink() or entry.is_dir(follow_symlinks=False)
+                    )
+                )
         except FileNotFoundError:
             return ()
 
