@@ -30,8 +30,8 @@ from commonhold.contract.paging import (
     TrailPosition,
     VersionsPosition,
     encode_cursor,
-    follows_history,
     follows_trail,
+    from_microseconds,
     history_position,
     page_of,
     to_microseconds,
@@ -92,9 +92,10 @@ class Listings:
             row
             for path in ledger_paths(tree, scope)
             for row in self._marks.rows(tree, scope, path)
-            if (since is None or row.created_at >= since)
-            and (behind is None or follows_history(_position(row), behind))
+            if since is None or row.created_at >= since
         ]
+        if behind is not None:
+            rows = _behind(rows, behind)
         rows.sort(key=lambda row: (row.path, -row.version))
         rows.sort(key=attrgetter("created_at"), reverse=True)
         return _read_each(tree, scope, rows)
@@ -249,7 +250,14 @@ def _read_each(tree: Tree, scope: str, rows: Iterable[_Row]) -> Iterator[MemoryV
                     raise unsupported(fault, scope=scope, path=path, file=file) from None
 
 
-def _position(row: _Row) -> HistoryPosition:
-    return HistoryPosition(
-        created_at=to_microseconds(row.created_at), path=row.path, version=row.version
-    )
+def _behind(rows: Iterable[_Row], last: HistoryPosition) -> list[_Row]:
+    """As `follows_history` of each row, without a position made for it."""
+    moment = from_microseconds(last.created_at)
+    place = (last.path, -last.version)
+    return [
+        row
+        for row in rows
+        # Most are older, which is cheap to see.
+        if row.created_at < moment
+        or (row.created_at == moment and (row.path, -row.version) > place)
+    ]
