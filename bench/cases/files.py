@@ -1,14 +1,15 @@
 """Overwrites of a FileStore, beside a bare loop that writes and syncs as much.
 
 One call at a time and both in one process and one directory, in turns of a few calls, so that
-neither meets another disk than the other.
+neither meets another disk than the other. The event loop is the one that the services run.
 """
 
-import asyncio
 import os
 import tempfile
 from pathlib import Path
 from statistics import median
+
+import uvloop
 
 from bench import names, texts
 from bench.context import Bench
@@ -55,7 +56,7 @@ class BareLoop:
 
 def overwrites(bench: Bench) -> Report:
     """Overwrites of a document of 1 KiB."""
-    findings, rounds = asyncio.run(_measure(bench))
+    findings, rounds = uvloop.run(_measure(bench))
     return Report(case="files", findings=findings, rounds=rounds)
 
 
