@@ -28,7 +28,7 @@ INSIDE = [
     "make test-matrix VERSIONS=3.13",
 ]
 RUN_BEFORE = ["cluster", "architecture", "e2e", "conformance", "unit", "chart", "integration"]
-REST = "make test ARGS=" + "".join(f"--ignore=tests/{name} " for name in RUN_BEFORE)
+REST = "make test ARGS=" + " ".join(f"--ignore=tests/{name}" for name in RUN_BEFORE)
 
 
 @pytest.fixture
