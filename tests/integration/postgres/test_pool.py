@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from secrets import token_hex
 from time import monotonic
+from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -307,3 +308,36 @@ async def _sessions(dsn: str) -> int:
         return found
     finally:
         await conn.close()
+
+
+@pytest.mark.parametrize("step", ["_get_statement", "_do_execute", "_execute"])
+async def test_a_statement_that_is_cut_at_any_step_is_a_store_that_is_away(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """What is cut while it waits for nothing: the driver meets its own end when it goes on."""
+    take = getattr(asyncpg.Connection, step)
+
+    async def take_and_be_cut(conn: asyncpg.Connection, *args: Any, **kwargs: Any) -> Any:
+        taken = await take(conn, *args, **kwargs)
+        conn.terminate()
+        return taken
+
+    async def use() -> Any:
+        async with pool.connection() as conn:
+            await conn.fetchval("SELECT 1")
+            return await conn.fetchval("SELECT 2")
+
+    monkeypatch.setattr(asyncpg.Connection, step, take_and_be_cut)
+    with pytest.raises(StoreUnavailableError, match="lost"):
+        await use()
+    monkeypatch.undo()
+    assert await use() == 2
+
+
+async def test_a_defect_of_ours_on_a_live_connection_stays_one(pool: Pool) -> None:
+    async def use_badly() -> None:
+        async with pool.connection():
+            raise AttributeError("ours")
+
+    with pytest.raises(AttributeError, match="ours"):
+        await use_badly()

@@ -265,6 +265,7 @@ class Lease:
         if isinstance(error, asyncio.CancelledError):
             self._pool.discard(self._conn)
             return
+        was_cut = self._conn.is_closed()
         if isinstance(error, asyncpg.InternalClientError):
             # A server that stops says so first: until its goodbye is followed by the end of the
             # connection, the driver takes it for open and fails whatever is sent on it.
@@ -273,6 +274,10 @@ class Lease:
             self._pool.release(self._conn)
         if isinstance(error, DRIVER_ERRORS):
             raise translate(error) from error
+        if was_cut and isinstance(error, AttributeError):
+            # Cut by the pool between two steps of a statement: the driver goes on with a
+            # protocol that it no longer has.
+            raise StoreUnavailableError("the connection was lost") from error
 
 
 def _give_up(waiter: "asyncio.Future[Connection | None]") -> None:
