@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from tests.support.node import installed_packages
+from tests.support.pools import open_pool
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +17,6 @@ def packages() -> Path:
 
 @pytest.fixture
 async def store(database_dsn: str) -> AsyncIterator[PostgresStore]:
-    pool = await Pool.open(database_dsn, size=8)
+    pool = await open_pool(database_dsn, size=8)
     yield PostgresStore(pool)
     await pool.close()

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.contract import ScopeArchive
 from commonhold.contract.errors import CommonholdError
 from commonhold.contract.messages import Message
@@ -25,6 +25,7 @@ from tests.support.histories.records import Answered, Attempt, Outcome, Refused
 from tests.support.histories.timelines import CLIENT
 from tests.support.load.programs import random_act, turn_of
 from tests.support.load.stands import judge
+from tests.support.pools import open_pool
 
 SKEW = timedelta(seconds=5)
 CLIENTS = 6
@@ -43,7 +44,7 @@ class SkewedClock:
 
 @asynccontextmanager
 async def open_store(dsn: str, skew: timedelta) -> AsyncIterator[PostgresStore]:
-    pool = await Pool.open(dsn, size=CLIENTS)
+    pool = await open_pool(dsn, size=CLIENTS)
     try:
         yield PostgresStore(pool, clock=SkewedClock(skew))
     finally:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.contract import MemoryDocument, MemoryStore
 from tests.races.conftest import Scaled
+from tests.support.pools import open_pool
 from tests.support.upkeep.races import Race
 
 POSTGRES_ROUNDS_AT_A_TIME = 4
@@ -49,7 +50,7 @@ class Unconditional(YieldingStore):
 
 @pytest.fixture
 async def database(database_dsn: str) -> AsyncIterator[PostgresStore]:
-    pool = await Pool.open(database_dsn, size=20, wait_seconds=30)
+    pool = await open_pool(database_dsn, size=20, wait_seconds=30)
     yield PostgresStore(pool)
     await pool.close()
 

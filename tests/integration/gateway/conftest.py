@@ -6,11 +6,12 @@ import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from tests.support.gateway_service import RunningGateway, running_gateway
+from tests.support.pools import open_pool
 
 
 @pytest.fixture
 async def pool(database_dsn: str) -> AsyncIterator[Pool]:
-    pool = await Pool.open(database_dsn, size=4)
+    pool = await open_pool(database_dsn, size=4)
     yield pool
     await pool.close()
 

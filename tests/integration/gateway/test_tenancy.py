@@ -11,10 +11,11 @@ import asyncpg
 import pytest
 from mcp.client import Client
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from tests.support.conversations import tell
 from tests.support.load.replicas import GATEWAY, Replica, start_replicas
 from tests.support.mcp_clients import NEWEST, bearer, mcp_client, texts
+from tests.support.pools import open_pool
 from tests.support.tenancy import Tenant, foreign_answers, foreign_rows
 
 CLIENTS = 20
@@ -86,7 +87,7 @@ def test_the_checker_finds_a_planted_answer() -> None:
     ids=["in another's scope", "under another's name"],
 )
 async def test_the_checker_finds_a_planted_row(database_dsn: str, scope: str, actor: str) -> None:
-    pool = await Pool.open(database_dsn, size=1)
+    pool = await open_pool(database_dsn, size=1)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(pool.close)
         store = PostgresStore(pool)
@@ -130,7 +131,7 @@ def _history_calls(tenant: Tenant) -> list[tuple[str, dict[str, Any]]]:
 async def _record_conversations(dsn: str) -> None:
     """What the clients' hosts append: a turn each, and a session that lists it."""
     async with contextlib.AsyncExitStack() as stack:
-        pool = await Pool.open(dsn, size=1)
+        pool = await open_pool(dsn, size=1)
         stack.push_async_callback(pool.close)
         store = PostgresStore(pool)
         for tenant in TENANTS:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import asyncpg
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.contract.messages import Message
 from tests.support.gateway_process import gateway_process
 from tests.support.maintenance_process import (
@@ -19,6 +19,7 @@ from tests.support.maintenance_process import (
 )
 from tests.support.mcp_clients import STATELESS
 from tests.support.mcp_messages import memory_call
+from tests.support.pools import open_pool
 from tests.support.scripted_model import Exchange, ScriptedModel, completion, says, scripted_model
 from tests.support.service_process import TOKEN, ServiceProcess
 from tests.support.state_process import post, state_process
@@ -107,7 +108,7 @@ async def test_while_a_model_thinks_every_service_answers_on_two_connections(
 async def test_what_is_erased_during_a_pass_goes_no_further(
     database_dsn: str, eye: asyncpg.Connection, write_gardens: WriteGardens
 ) -> None:
-    pool = await Pool.open(database_dsn, size=2)
+    pool = await open_pool(database_dsn, size=2)
     store = PostgresStore(pool)
     await store.write(SCOPE, "secret", f"It is {MARKER}.")
     await store.write(SCOPE, "other", "Likes tea.")
@@ -168,7 +169,7 @@ hold = true
 async def test_retention_erases_by_rule_and_keeps_what_is_held(
     database_dsn: str, eye: asyncpg.Connection, write_gardens: WriteGardens
 ) -> None:
-    pool = await Pool.open(database_dsn, size=2)
+    pool = await open_pool(database_dsn, size=2)
     store = PostgresStore(pool)
     for name in ("chat-1", "chat-case-7", "other-1"):
         await store.append_turn(name, [Message(role="user", content=MARKER)])

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
+from tests.support.pools import open_pool
 
 
 @pytest.fixture
 async def pool(database_dsn: str) -> AsyncIterator[Pool]:
-    opened = await Pool.open(database_dsn, size=8)
+    opened = await open_pool(database_dsn, size=8)
     yield opened
     await opened.close()
 

@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresCache
+from commonhold.adapters.postgres import PostgresCache
 from commonhold.adapters.resilience import CircuitBreaker, RateLimiter
 from commonhold.conformance import AtomicHitWindowCompliance, CacheCompliance
 from commonhold.contract.errors import StoreUnavailableError
 from commonhold.contract.model_errors import RateLimitExceeded
+from tests.support.pools import open_pool
 from tests.support.tcp_proxy import proxy_to
 
 AGE = """
@@ -31,7 +32,7 @@ class Direct:
 
     @pytest.fixture
     async def cache(self, dsn: str) -> AsyncIterator[PostgresCache]:
-        pool = await Pool.open(dsn, size=self.pool_size, wait_seconds=20)
+        pool = await open_pool(dsn, size=self.pool_size, wait_seconds=20)
         yield PostgresCache(pool)
         await pool.close()
 
@@ -128,7 +129,7 @@ async def test_a_burst_of_first_hits_is_counted_whole(database_dsn: str) -> None
 
 
 async def test_the_sweep_removes_what_is_over_and_nothing_else(database_dsn: str) -> None:
-    pool = await Pool.open(database_dsn, size=2)
+    pool = await open_pool(database_dsn, size=2)
     cache = PostgresCache(pool)
     await cache.set("over", "v", ttl_seconds=60)
     await cache.record_hit("over", at=1, ttl_seconds=60)
@@ -149,7 +150,7 @@ async def test_the_sweep_removes_what_is_over_and_nothing_else(database_dsn: str
 
 
 async def test_only_what_was_opened_here_is_closed(database_dsn: str) -> None:
-    pool = await Pool.open(database_dsn, size=1)
+    pool = await open_pool(database_dsn, size=1)
     async with PostgresCache(pool) as borrowing:
         await borrowing.set("k", "v")
     assert await borrowing.get("k") == "v"

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.conformance import (
     ArchivableContract,
     ClaimsContract,
@@ -26,6 +26,7 @@ from commonhold.conformance import (
     SearchWithinContract,
 )
 from tests.support.planting_postgres import PlantsInPostgres
+from tests.support.pools import open_pool
 
 
 class Direct(PlantsInPostgres):
@@ -39,7 +40,7 @@ class Direct(PlantsInPostgres):
 
     @pytest.fixture
     async def store(self, dsn: str, clock: ControlledClock) -> AsyncIterator[PostgresStore]:
-        pool = await Pool.open(dsn, size=self.pool_size)
+        pool = await open_pool(dsn, size=self.pool_size)
         yield PostgresStore(pool, clock=clock)
         await pool.close()
 

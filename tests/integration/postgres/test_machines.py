@@ -10,6 +10,7 @@ from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.conformance import ControlledClock
 from tests.support.machines.steps import Party, Step, run_together
 from tests.support.machines.strategies import document_runs, turn_runs
+from tests.support.pools import open_pool
 
 EMPTY = """
 TRUNCATE commonhold.documents, commonhold.document_versions, commonhold.document_redactions,
@@ -29,7 +30,7 @@ RUNS = settings(
 
 @pytest.fixture
 async def pool(database_dsn: str) -> AsyncIterator[Pool]:
-    pool = await Pool.open(database_dsn, size=2)
+    pool = await open_pool(database_dsn, size=2)
     yield pool
     await pool.close()
 

@@ -26,6 +26,7 @@ from commonhold.contract.messages import Message
 from commonhold.migrations import SCHEMA_VERSION, SchemaState, migrate
 from commonhold.migrations.connections import Connection
 from tests.support.marker_scan import tables_that_hold
+from tests.support.pools import open_pool
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MARKER = "the-marker-of-a-secret"
@@ -47,7 +48,7 @@ def message(text: str) -> Message:
 
 @asynccontextmanager
 async def replica(dsn: str, **settings: Any) -> AsyncIterator[PostgresStore]:
-    pool = await Pool.open(dsn, size=4)
+    pool = await open_pool(dsn, size=4)
     try:
         yield PostgresStore(pool, **settings)
     finally:
@@ -299,7 +300,7 @@ async def test_a_lock_held_too_long_is_answered_unavailable(
 
 
 async def test_an_erasure_outlasts_the_statement_timeout(database_dsn: str) -> None:
-    pool = await Pool.open(database_dsn, size=1, statement_timeout_seconds=0.2)
+    pool = await open_pool(database_dsn, size=1, statement_timeout_seconds=0.2)
     store = PostgresStore(pool)
     await store.write("user:a", "a", "x")
     async with pool.connection() as conn:

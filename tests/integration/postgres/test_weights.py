@@ -20,6 +20,7 @@ from commonhold.contract import (
     StoreUnavailableError,
 )
 from commonhold.contract.messages import Message
+from tests.support.pools import open_pool
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MARKER = "the-marker-of-a-secret"
@@ -163,7 +164,7 @@ async def test_an_append_of_a_large_text_has_the_time_that_it_takes(
     database_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns_adapter, "LARGE_TEXT", 100)
-    pool = await Pool.open(database_dsn, size=1, statement_timeout_seconds=0.2)
+    pool = await open_pool(database_dsn, size=1, statement_timeout_seconds=0.2)
     store = PostgresStore(pool)
     async with pool.connection() as conn:
         await conn.execute(SLOW_INSERTS)

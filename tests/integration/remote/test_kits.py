@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.adapters.remote import RemoteStore
 from commonhold.conformance import (
     ControlledClock,
@@ -24,6 +24,7 @@ from commonhold.conformance import (
     SearchWithinContract,
 )
 from tests.support.planting_postgres import PlantsInPostgres
+from tests.support.pools import open_pool
 from tests.support.remote_stores import RemoteSubject, served
 
 
@@ -42,7 +43,7 @@ class OverPostgres(RemoteSubject):
 
     @pytest.fixture
     async def store(self, database_dsn: str, clock: ControlledClock) -> AsyncIterator[RemoteStore]:
-        pool = await Pool.open(database_dsn, size=4)
+        pool = await open_pool(database_dsn, size=4)
         self.backing = PostgresStore(pool, clock=clock)
         self.backing._keys._clock = Glances(clock)
         async with served(self.backing) as store:

@@ -6,6 +6,7 @@ import pytest
 
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold_state.backend import StateStore
+from tests.support.pools import open_pool
 from tests.support.wire_service import HandClock, Wire, running
 
 
@@ -16,7 +17,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 async def pool(database_dsn: str) -> AsyncIterator[Pool]:
-    pool = await Pool.open(database_dsn, size=4)
+    pool = await open_pool(database_dsn, size=4)
     yield pool
     await pool.close()
 

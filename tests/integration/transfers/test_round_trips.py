@@ -15,6 +15,7 @@ from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.contract import ConversationArchive, ScopeArchive
 from commonhold.usecases.transfers.transfers import transfer
 from tests.support.archive_strategies import conversation_archives, scope_archives
+from tests.support.pools import open_pool
 from tests.support.postgres import PostgresServer, temporary_database
 from tests.support.remote_stores import served
 
@@ -40,7 +41,7 @@ async def pools(
         temporary_database(postgres_server, template=database_template) as first,
         temporary_database(postgres_server, template=database_template) as second,
     ):
-        pools = (await Pool.open(first, size=2), await Pool.open(second, size=2))
+        pools = (await open_pool(first, size=2), await open_pool(second, size=2))
         yield pools
         for pool in pools:
             await pool.close()

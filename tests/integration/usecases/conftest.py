@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
+from tests.support.pools import open_pool
 
 
 @pytest.fixture
 async def store(database_dsn: str) -> AsyncIterator[PostgresStore]:
-    pool = await Pool.open(database_dsn, size=4)
+    pool = await open_pool(database_dsn, size=4)
     yield PostgresStore(pool)
     await pool.close()

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.conformance import TickingClock
+from tests.support.pools import open_pool
 from tests.support.scripted_model import Step, completion, says, scripted_model
 
 LINE = ("memory", "maintain", "--mount", "scope=user:ana,path=user", "--model", "m-1")
@@ -22,7 +23,7 @@ PRICES = {
 
 @pytest.fixture
 async def planted(database_dsn: str) -> str:
-    pool = await Pool.open(database_dsn, size=1)
+    pool = await open_pool(database_dsn, size=1)
     store = PostgresStore(pool, clock=TickingClock(datetime(2026, 1, 1, tzinfo=UTC)))
     for path, content in {"empty": "", "tea": "Likes tea.", "tea2": "Likes green tea."}.items():
         await store.write("user:ana", path, content)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from commonhold.adapters.file import FileStore
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.conformance.archives import conversation_archive, scope_archive
 from commonhold.conformance.samples import SCOPE, THREAD, says
 from commonhold.usecases.transfers.archives import archive_scope
+from tests.support.pools import open_pool
 from tests.support.postgres import PostgresServer, temporary_database
 from tests.support.service_process import TOKEN
 from tests.support.shell_runs import run_shell, start_shell
@@ -29,7 +30,7 @@ LINES = [
 @pytest.fixture
 async def filled_dsn(database_dsn: str) -> str:
     """A database with a scope and a conversation."""
-    pool = await Pool.open(database_dsn, size=1)
+    pool = await open_pool(database_dsn, size=1)
     store = PostgresStore(pool)
     await store.restore_scope(scope_archive())
     await store.restore_conversation(conversation_archive())
@@ -80,7 +81,7 @@ async def test_a_taken_place_refuses_all_of_it(filled_dsn: str, tmp_path: Path) 
 async def test_a_unit_that_cannot_move_is_named_and_the_others_move(
     filled_dsn: str, tmp_path: Path
 ) -> None:
-    pool = await Pool.open(filled_dsn, size=1)
+    pool = await open_pool(filled_dsn, size=1)
     for path in ("a", "a.md/b"):
         await PostgresStore(pool).write("user:clash", path, "x")
     await pool.close()
@@ -123,13 +124,13 @@ async def test_a_service_is_exported_and_imported_by_its_url(
             )
             told = json.loads(out)
             assert (status, told["client"], len(told["units"])) == (0, "client:default", 2)
-    pool = await Pool.open(other_dsn, size=1)
+    pool = await open_pool(other_dsn, size=1)
     assert repr(await PostgresStore(pool).archive_scope(SCOPE)) == repr(scope_archive())
     await pool.close()
 
 
 async def test_an_interrupted_export_leaves_whole_units(database_dsn: str, tmp_path: Path) -> None:
-    pool = await Pool.open(database_dsn, size=1)
+    pool = await open_pool(database_dsn, size=1)
     store = PostgresStore(pool)
     for number in range(200):
         await store.write(f"user:s{number:03}", "a", "x")

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from commonhold.adapters.postgres import Pool, PostgresStore
+from commonhold.adapters.postgres import PostgresStore
 from commonhold.cli import shell
 from commonhold.conformance import TickingClock
 from commonhold.contract import Message
+from tests.support.pools import open_pool
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 T = TypeVar("T")
@@ -24,7 +25,7 @@ def ask(database_dsn: str, monkeypatch: pytest.MonkeyPatch) -> Ask[Any]:
     monkeypatch.setenv("NEOSIAN_POSTGRES_DSN", database_dsn)
 
     async def work(act: Callable[[PostgresStore], Awaitable[Any]]) -> Any:
-        pool = await Pool.open(database_dsn, size=1)
+        pool = await open_pool(database_dsn, size=1)
         try:
             return await act(PostgresStore(pool, clock=TickingClock(LONG_AGO)))
         finally:
