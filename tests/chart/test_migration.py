@@ -58,7 +58,10 @@ class TestJob:
     def test_it_connects_as_the_owner_and_grants_to_the_serving_role(self) -> None:
         pod = render(FULL).job()["spec"]["template"]["spec"]
         (container,) = pod["containers"]
-        assert container["command"] == ["commonhold", "migrate", "--grant-to", "memory_serve"]
+        assert container["command"] == [
+            *("commonhold", "migrate", "--wait", "60"),
+            *("--grant-to", "memory_serve"),
+        ]
         assert pod["volumes"][1]["secret"]["secretName"] == "memory-owner"
         assert pod["volumes"][1]["secret"]["items"] == [{"key": "uri", "path": "dsn"}]
         assert environment_of(container) == {

@@ -1,4 +1,4 @@
-"""`migrate --check`: what it says of a database, and that it waits for the migration to finish."""
+"""`migrate --wait`: for a database that lets us in and, with `--check`, for its migration."""
 
 import asyncio
 import os
@@ -11,7 +11,14 @@ import asyncpg
 import pytest
 
 from commonhold.cli import migrate as verb
-from commonhold.migrations import SCHEMA_VERSION, MigrationError, await_schema, migrate
+from commonhold.migrations import (
+    SCHEMA_VERSION,
+    MigrationError,
+    await_database,
+    await_schema,
+    migrate,
+)
+from tests.support.tcp_proxy import proxy_to
 
 
 async def test_it_waits_until_another_process_has_migrated(empty_database_dsn: str) -> None:
@@ -73,6 +80,50 @@ async def test_it_needs_only_what_the_serving_role_has(empty_database_dsn: str) 
         await conn.execute(f"DROP OWNED BY {role}")
         await conn.execute(f"DROP ROLE {role}")
         await conn.close()
+
+
+async def test_a_migration_waits_for_a_network_that_lets_it_through_late(
+    empty_database_dsn: str,
+) -> None:
+    async with proxy_to(empty_database_dsn) as (proxy, dsn):
+        proxy.refusing = True
+        migrating = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "commonhold.cli", "migrate", "--wait", "250"),
+            env={**os.environ, "COMMONHOLD_MIGRATE_DSN": dsn},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert migrating.stdout is not None
+        first = await migrating.stdout.readline()
+        proxy.refusing = False
+        rest, _ = await migrating.communicate()
+    assert first.startswith(b"waiting: the database refused: ")
+    assert rest.splitlines()[-1] == b"schema 'commonhold' is at version %d" % SCHEMA_VERSION
+    assert migrating.returncode == 0
+
+
+async def test_a_database_that_stays_away_is_an_error_in_the_end(empty_database_dsn: str) -> None:
+    said: list[str] = []
+    async with proxy_to(empty_database_dsn) as (proxy, dsn):
+        proxy.refusing = True
+        with pytest.raises(MigrationError, match=r"the database refused: ."):
+            await await_database(dsn, wait_seconds=3, report=said.append)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("part", ["username", "path"])
+async def test_what_time_does_not_cure_is_not_waited_for(
+    empty_database_dsn: str, part: str
+) -> None:
+    parts = urlsplit(empty_database_dsn)
+    wrong = (
+        parts._replace(path="/no_such_database")
+        if part == "path"
+        else parts._replace(netloc=f"nobody:p@{parts.netloc.rpartition('@')[2]}")
+    )
+    said: list[str] = []
+    with pytest.raises(MigrationError, match=r"the database refused: ."):
+        await await_database(wrong.geturl(), wait_seconds=1000, report=said.append)
+    assert said == []
 
 
 async def test_a_waiting_container_ends_when_it_is_told_to(empty_database_dsn: str) -> None:

@@ -83,7 +83,6 @@ def test_migrate_takes_the_schema_of_the_environment(capfd: pytest.CaptureFixtur
         ([], {}, "NEOSIAN_POSTGRES_DSN"),
         (["--print", "--schema", "No"], {}, "schema name 'No'"),
         ([], {"COMMONHOLD_TYPO": "1"}, "COMMONHOLD_TYPO"),
-        (["--wait", "5"], {"NEOSIAN_POSTGRES_DSN": "postgresql://"}, "--wait goes with --check"),
         (
             ["--check", "--grant-to", "r"],
             {"NEOSIAN_POSTGRES_DSN": "postgresql://"},

@@ -14,7 +14,7 @@ import msgspec
 
 from commonhold.contract.errors import CommonholdError, ConfigurationError
 from commonhold.contract.ids import check_schema_name
-from commonhold.migrations import await_schema, migrate, render_sql
+from commonhold.migrations import await_database, await_schema, migrate, render_sql
 from commonhold.ops.settings import Secret, Setting, database, read_settings, schema_name
 
 SUMMARY = "Bring a database to the schema of this release."
@@ -72,9 +72,9 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
 async def _act_quietly(dsn: str, *, schema: str, chosen: argparse.Namespace) -> None:
     asyncio.get_running_loop().set_exception_handler(_pass_over_abandoned_connections)
     if chosen.check:
-        wait_seconds = chosen.wait or 0.0
-        await await_schema(dsn, schema=schema, wait_seconds=wait_seconds, report=_say)
+        await await_schema(dsn, schema=schema, wait_seconds=chosen.wait, report=_say)
         return
+    await await_database(dsn, wait_seconds=chosen.wait, report=_say)
     await migrate(
         dsn,
         schema=schema,
@@ -89,8 +89,6 @@ def _say(line: str) -> None:
 
 
 def _refuse_what_does_not_go_together(chosen: argparse.Namespace) -> None:
-    if chosen.wait is not None and not chosen.check:
-        raise ConfigurationError("--wait goes with --check")
     if chosen.check and (chosen.grant_to is not None or chosen.allow_downtime):
         raise ConfigurationError("--check changes nothing: leave out --grant-to, --allow-downtime")
 
@@ -138,7 +136,12 @@ def _parser() -> argparse.ArgumentParser:
         " NEOSIAN_POSTGRES_DSN finds, else 1",
     )
     parser.add_argument(
-        "--wait", metavar="SECONDS", type=_wait_seconds, help="with --check: how long to ask again"
+        "--wait",
+        metavar="SECONDS",
+        type=_wait_seconds,
+        default=0.0,
+        help="how long to ask again while the database cannot be reached or, with --check, its"
+        " schema does not fit",
     )
     return parser
 

@@ -91,7 +91,7 @@ async def migrate(
                 conn, schema=schema, grant_to=grant_to, allow_downtime=allow_downtime, say=say
             )
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as exc:
-        raise MigrationError(f"the database refused: {exc or type(exc).__name__}") from exc
+        raise MigrationError(refusal(exc)) from exc
 
 
 def render_sql(*, schema: str = "commonhold") -> str:
@@ -257,6 +257,11 @@ async def _sole_runner(dsn: str, schema: str, say: Report) -> AsyncIterator[None
         # build would wait for it as long as the lock is held. A plain one leaves none.
         await conn.execute("SELECT 1")
         yield
+
+
+def refusal(error: Exception) -> str:
+    """What a database that cannot be used said, or what kind of error said nothing."""
+    return f"the database refused: {str(error) or type(error).__name__}"
 
 
 def _silent(_line: str) -> None:

@@ -19,7 +19,7 @@ from commonhold.adapters.postgres.connections import PATIENT, connect, transacti
 from commonhold.contract.errors import CommonholdError, ConfigurationError
 from commonhold.migrations import explain, is_compatible
 from commonhold.migrations.connections import Connection
-from commonhold.migrations.runner import read_state
+from commonhold.migrations.runner import read_state, refusal
 
 GENERATION = 4
 
@@ -57,7 +57,7 @@ async def adopt(
         async with _connection(dsn) as conn:
             return await _Run(conn, source=source, target=target, moved=moved).run(started)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-        raise AdoptionError(f"the database refused: {error or type(error).__name__}") from error
+        raise AdoptionError(refusal(error)) from error
 
 
 class _Run:
