@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import wait_until
+from tests.support.processes import has_ended, wait_until
 from tests.support.repository import ROOT
 
 NOTE = '#!/bin/sh\necho "$(basename "$0") $*" >> {log}\n'
@@ -79,7 +79,7 @@ def test_the_other_stream_is_stopped_when_a_cluster_fails(log: Path) -> None:
     status = _run(log, FAILING="test-cluster", LASTING=lasting, AWAITED=str(pid))
     assert status != 0
     number = int(pid.read_text())
-    wait_until(lambda: not Path(f"/proc/{number}").exists(), "it is gone", seconds=30)
+    wait_until(lambda: has_ended(number), "it is gone", seconds=30)
 
 
 def test_a_cluster_of_somebody_elses_is_used_and_left_alone(log: Path) -> None:

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.support.gateway_process import (
     gateway_process,
 )
 from tests.support.gateway_service import called, reply_of
+from tests.support.held_writes import writes_held_up
 from tests.support.ports import free_port
 from tests.support.raw_http import request_bytes
 from tests.support.service_process import TOKEN, ServiceProcess
@@ -23,6 +24,8 @@ from tests.support.state_process import post, state_process
 UPSTREAM = "up-token"
 SKILL = "---\nname: greet\ndescription: How to greet\n---\nSay hello.\n"
 NOTE = "Next: tag v2."
+CALLS = 4
+IN_FLIGHT = 'commonhold_in_flight{{service="gateway"}} {:.1f}'
 
 
 def over(port: int, *, token: str = UPSTREAM) -> dict[str, str]:
@@ -201,3 +204,26 @@ async def test_a_token_that_is_not_accepted_is_said(database_dsn: str) -> None:
 async def test_two_places_or_none_stop_the_start(settings: Mapping[str, str], said: str) -> None:
     line = await assert_does_not_start("postgresql://127.0.0.1/x", settings=settings)
     assert said in line
+
+
+async def test_calls_that_outlast_the_drain_are_cut_before_the_store_closes(
+    database_dsn: str,
+) -> None:
+    async with (
+        upstream(database_dsn) as state,
+        gateway_process(
+            None, settings={**over(state.port), "COMMONHOLD_DRAIN_SECONDS": "0.2"}
+        ) as gateway,
+        AsyncExitStack() as stack,
+    ):
+        await gateway.until_ops("/readyz", status=200)
+        await stack.enter_async_context(writes_held_up(database_dsn))
+        for number in range(CALLS):
+            connection = await stack.enter_async_context(await gateway.connect())
+            arguments = {"command": "create", "path": f"/user/{number}", "content": "x"}
+            await connection.send(call_bytes("memory", arguments))
+        await gateway.until_ops("/metrics", status=200, holding=IN_FLIGHT.format(CALLS))
+        gateway.signal(signal.SIGTERM)
+        assert await gateway.exit_status() == 0
+        assert len(gateway.events("drain_deadline_passed")) == 1
+        assert not [line for line in gateway.lines if "Traceback" in line or '"error"' in line]

@@ -226,13 +226,16 @@ def _remote(  # noqa: PLR0917 - as above
     """The store, once its service answers: what it can do says which tools there are."""
     # A service that has never been there is one that is away.
     watches: list[ServiceWatch] = []
+    # Registered before what uses the store is: calls that outlast a drain end before it closes.
+    opened = AsyncExitStack()
+    stack.push_async_exit(opened)
     metrics.watch_service(lambda: any(watch.is_up for watch in watches))
 
     async def run() -> None:
         store = await open_when_there(place.url, place.token, health=health, stop=stop.requested)
         if store is None:
             return
-        close_later(stack, "state_service", store.close)
+        close_later(opened, "state_service", store.close)
         surface.use(stores_of(store))
         watches.append(ServiceWatch(store, health=health))
         await watches[0].run()
