@@ -245,6 +245,13 @@ def leaves_deletions_out_of_history(exchange: Exchange) -> None:
         exchange.told = told
 
 
+@after("history_spans_paths_and_deletions_newest_first")
+def answers_history_oldest_first(exchange: Exchange) -> None:
+    told = exchange.told
+    if exchange.route == "memory/history" and "versions" in told:
+        exchange.told = {**told, "versions": told["versions"][::-1]}
+
+
 @after("a_rename_of_nothing_is_refused")
 def calls_a_missing_source_a_conflict(exchange: Exchange) -> None:
     _reword(exchange, "memory_document_not_found", "memory_conflict")
@@ -468,6 +475,12 @@ def projects_nothing_ahead(exchange: Exchange) -> None:
 def finds_oldest_first_and_one_less(exchange: Exchange) -> None:
     if exchange.route == "conversation/search_turns" and exchange.status == 200:
         exchange.told = {"turns": exchange.told["turns"][::-1][1:]}
+
+
+@after("hits_are_newest_first_and_cut_by_the_limit", "without_ids_the_whole_store_is_searched")
+def finds_oldest_first(exchange: Exchange) -> None:
+    if exchange.route == "conversation/search_turns" and exchange.status == 200:
+        exchange.told = {"turns": exchange.told["turns"][::-1]}
 
 
 @before("bad_queries_and_limits_are_refused_in_order", "the_trail_is_narrowed_and_bounded")

@@ -1,6 +1,7 @@
 """The kit of the wire: it passes over a good service, and sees each rule that a bad one breaks."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,12 +14,25 @@ from commonhold.conformance.wire import (
     WireService,
     run_kit,
 )
+from commonhold.contract import Clock
 from tests.support.mutants.wire import MUTANTS
 from tests.support.plain_store import PlainStore
-from tests.support.wire_proxy import Proxy, proxy_before
-from tests.support.wire_service import TOKEN, running
+from tests.support.wire_proxy import Exchange, Proxy, proxy_before
+from tests.support.wire_service import TOKEN, HandClock, running
 
 BY_NAME = {case.name: case for case in CASES}
+DEEP = 200_000
+
+
+class BackwardClock:
+    """Each reading is before the last, as those of replicas may be."""
+
+    def __init__(self) -> None:
+        self._moment = datetime(2026, 11, 29, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self._moment -= timedelta(microseconds=1)
+        return self._moment
 
 
 @pytest.fixture
@@ -41,6 +55,13 @@ async def test_a_whole_service_passes_every_case_and_keeps_no_text_of_it() -> No
         assert mine or await store.list_documents(scope) == ()
     for conversation in await store.conversations():
         assert all(turn.redacted for turn in await store.read_turns(conversation))
+
+
+@pytest.mark.parametrize("clock", [HandClock(), BackwardClock()], ids=["standing", "backward"])
+async def test_no_case_asks_more_of_stamps_than_the_contract(clock: Clock) -> None:
+    async with running(InMemoryStore(clock=clock)) as wire:
+        report = await _run(_url(wire.address.port))
+    assert _failures(report) == []
 
 
 async def test_what_a_service_lacks_is_not_supported_and_no_failure() -> None:
@@ -92,6 +113,19 @@ async def test_an_answer_of_another_shape_fails_its_case_alone() -> None:
         async with service:
             report = await run_kit(service, cases=cases)
     assert [outcome.verdict for outcome in report.outcomes] == ["fail", "pass"]
+
+
+async def test_an_answer_nested_beyond_reading_fails_its_case_alone(proxy: Proxy) -> None:
+    async with WireService(proxy.url, TOKEN) as service:
+        proxy.after = nests_beyond_reading
+        report = await run_kit(service)
+    assert {out.verdict for out in report.outcomes if out.case.group != "http"} == {"fail"}
+    with pytest.raises(ServiceUnusableError, match="are not of wire 6"):
+        await WireService(proxy.url, TOKEN).__aenter__()
+
+
+def nests_beyond_reading(exchange: Exchange) -> None:
+    exchange.answer = b'{"error":%s%s}' % (b"[" * DEEP, b"]" * DEEP)
 
 
 async def test_without_a_service_a_right_token_or_wire_6_nothing_begins(proxy: Proxy) -> None:

@@ -4,10 +4,11 @@ Each case looks for words of its own run, and nearly always in conversations of 
 so that a large store is not read for it.
 """
 
+from datetime import datetime
 from typing import Any
 
 from commonhold.conformance.rules import Rule
-from commonhold.conformance.wire.trials import Trial
+from commonhold.conformance.wire.trials import Row, Trial, moment
 
 
 class SearchCases:
@@ -100,13 +101,14 @@ class SearchCases:
 
     @staticmethod
     async def without_ids_the_whole_store_is_searched(trial: Trial) -> None:
-        rule = Rule("7", "conversations absent: the whole store")
+        rule = Rule("7", "conversations absent: the whole store, newest first, then by id")
         word = trial.word("heliotrope")
         other = trial.another_thread()
         await trial.append(word)
         await trial.append(word, thread=other)
         found = (await trial.ok("conversation/search_turns", query=word))["turns"]
-        rule.equal([turn["conversation_id"] for turn in found], [other, trial.thread])
+        rule.equal({turn["conversation_id"] for turn in found}, {other, trial.thread})
+        rule.equal(found, sorted(found, key=_place, reverse=True))
 
     @staticmethod
     async def bad_queries_and_limits_are_refused_in_order(trial: Trial) -> None:
@@ -127,6 +129,10 @@ class SearchCases:
             await trial.refused(
                 "conversation/search_turns", body, code="value_error", message=message
             )
+
+
+def _place(turn: Row) -> tuple[datetime, str, int]:
+    return moment(turn["created_at"]), turn["conversation_id"], turn["turn"]
 
 
 async def _search(trial: Trial, query: str, **options: Any) -> list[dict[str, Any]]:

@@ -106,7 +106,7 @@ class WireService:
             raise ServiceUnusableError(f"{self.url} does not accept the token")
         try:
             found = msgspec.json.decode(answer.body, type=Capabilities)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             message = f"the capabilities of {self.url} are not of wire 6: {error}"
             raise ServiceUnusableError(message) from error
         if found.wire_version != WIRE_VERSION:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NoReturn, TypeAlias
 
 from commonhold.conformance.rules import Rule
@@ -126,6 +127,11 @@ class Trial:
         )
 
 
+def moment(stamp: str) -> datetime:
+    """Stamps to compare: with and without a fraction they have no order as text."""
+    return datetime.fromisoformat(stamp)
+
+
 def checked_success(route: str, answer: Answer) -> dict[str, Any]:
     rule = Rule("2", "a success is 200, application/json, one object", "wire.md")
     if answer.status != OK:
@@ -161,7 +167,7 @@ def check_refusal(
 def _object(rule: Rule, route: str, answer: Answer) -> dict[str, Any]:
     try:
         value = answer.decoded()
-    except ValueError:
+    except (ValueError, RecursionError):
         rule.broken(f"{route} answered what is not JSON: {answer.body[:400]!r}")
     if not isinstance(value, dict):
         rule.broken(f"{route} answered no object: {answer.body[:400]!r}")
