@@ -23,7 +23,7 @@ HEAVY_BYTES = 8 << 20
 SCALING_SECONDS = 300.0
 # A tenth of a processor asked for, and no waiting for the load to prove that it lasts.
 SCALING = {
-    "resources": {"requests": {"cpu": "100m", "memory": "96Mi"}, "limits": {"memory": "768Mi"}},
+    "resources": {"requests": {"cpu": "100m", "memory": "96Mi"}},
     "autoscaling": {
         "enabled": True,
         "minReplicas": 1,

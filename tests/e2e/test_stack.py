@@ -81,6 +81,11 @@ def test_a_service_runs_as_nobody_who_could_write_to_its_image(stack: Stack, ser
     assert "Read-only file system" in refused.value.stderr
 
 
+def test_no_container_runs_as_root(stack: Stack) -> None:
+    users = {name: one["Config"]["User"] for name, one in stack.containers().items()}
+    assert [name for name, user in users.items() if user.split(":")[0] in {"", "0", "root"}] == []
+
+
 def test_no_secret_is_in_what_the_engine_tells_of_a_container(stack: Stack) -> None:
     secrets = [path.read_text() for path in stack.secrets.iterdir() if path.name != "edge.names"]
     told = json.dumps(stack.containers())

@@ -26,8 +26,9 @@ ROLLBACK_FLAG = {3: "--atomic", 4: "--rollback-on-failure"}
 REPLICAS = {"state": 2, "gateway": 2, "maintenance": 1}
 SCOPE = "project:demo"
 
-# Two releases of ten pods must find room on two processors, and their pools in one Postgres.
-SMALL = {"requests": {"cpu": "20m", "memory": "96Mi"}, "limits": {"memory": "768Mi"}}
+# Two releases of ten pods must find room on two processors, and their pools in one Postgres. The
+# limits are the chart's.
+SMALL = {"requests": {"cpu": "20m", "memory": "96Mi"}}
 SERVING = {"poolSize": 4, "resources": SMALL, "service": {"type": "NodePort"}}
 GARDENS = f"""
 [gardens.demo]
