@@ -21,6 +21,7 @@ from tests.support.cluster.releases import (
     DEMO_POSTGRES,
     DEMO_SECRET,
     REPLICAS,
+    ROLLBACK_FLAG,
     Release,
     restarts,
 )
@@ -111,21 +112,25 @@ def test_a_failed_migration_leaves_the_old_release_serving_and_says_why(
     release: Release, callers: Callers
 ) -> None:
     release.psql("CREATE SCHEMA elsewhere; CREATE TABLE elsewhere.somebodys (id int);")
+
+    def fail(*flags: str) -> None:
+        broken = {"postgres": {"schema": "elsewhere"}, "migration": {"backoffLimit": 0}}
+        with pytest.raises(CommandError):
+            release.upgrade("--timeout", "30s", *flags, **broken)
+
     with no_failed_call(callers):
         before = names_of(release.all_pods())
-        with pytest.raises(CommandError):
-            release.upgrade(
-                *("--timeout", "30s"),
-                postgres={"schema": "elsewhere"},
-                migration={"backoffLimit": 0},
-            )
+        fail()
         ready = [pod for pod in release.all_pods() if is_ready(pod)]
         assert names_of(ready) == before
         said = release.namespace.logs("-l", "app.kubernetes.io/component=migrate", "--tail", "20")
         assert "somebodys" in said
-        release.helm("rollback", "--wait", "--timeout", "4m")
+        fail(ROLLBACK_FLAG[release.major])
         release.settle_all()
         assert names_of(release.all_pods()) == before
+        assert (
+            json.loads(release.helm("status", "--output", "json"))["info"]["status"] == "deployed"
+        )
 
 
 def test_postgres_may_be_killed(release: Release, callers: Callers) -> None:
