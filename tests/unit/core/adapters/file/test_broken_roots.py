@@ -219,7 +219,8 @@ async def test_a_linked_folder_is_not_followed(
     before = read_tree(outside)
     error, _ = await refusal_of(store, lambda store: store.write("u:x", "new", "x"))
     assert isinstance(error, ScopeInvalidError)
-    error, _ = await refusal_of(store, lambda store: store.scopes())
+    assert await store.scopes() == ("u:x",)
+    error, _ = await refusal_of(store, lambda store: store.archive_scope("u:x"))
     assert isinstance(error, ScopeInvalidError)
     error, _ = await refusal_of(store, lambda store: store.append_turn("c", HELLO))
     assert isinstance(error, ConversationFormatError)
@@ -232,10 +233,12 @@ async def test_a_link_that_leads_nowhere_is_no_empty_unit(
     store: FileStore, root: Path, target: str
 ) -> None:
     (root / "u%3Az").symlink_to(target)
-    error, _ = await refusal_of(store, lambda store: store.scopes())
+    assert await store.scopes() == ("u:x", "u:z")
+    error, _ = await refusal_of(store, lambda store: store.archive_scope("u:z"))
     assert isinstance(error, ScopeInvalidError)
     (root / "conversations/z").symlink_to(target)
-    error, _ = await refusal_of(store, lambda store: store.conversations())
+    assert await store.conversations() == ("b", "c", "z")
+    error, _ = await refusal_of(store, lambda store: store.archive_conversation("z"))
     assert isinstance(error, ConversationFormatError)
 
 

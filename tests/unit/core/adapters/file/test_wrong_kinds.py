@@ -31,6 +31,8 @@ from commonhold.contract import (
     ScopeArchive,
 )
 from commonhold.contract.documents import version_of
+from commonhold.usecases.transfers.transfers import transfer
+from commonhold.usecases.transfers.units import Unit
 from tests.support.file_trees import read_tree
 from tests.support.roots import temporary_root
 
@@ -286,6 +288,30 @@ async def test_a_restore_is_refused_by_name_and_lands_nothing(place: str, kind: 
             assert place in told
             assert read_tree(root) == {**before, LOCK: b"\x00"}
             await assert_others_go_on(root, store, place)
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("place", "kind"), [one for one in PLACES if one[0] not in (LOCK, "conversations")]
+)
+async def test_a_transfer_moves_the_units_beside_it(filled: Path, place: str, kind: str) -> None:
+    spoiled = Unit("scope", "u:x") if SCOPE in place else Unit("conversation", "c")
+    with planted(filled, place, kind) as root, temporary_root() as moved_to:
+        async with (
+            asyncio.timeout(30),
+            FileStore(root) as source,
+            FileStore(moved_to) as target,
+        ):
+            await source.write("u:z", "a", "x")
+            await source.append_turn("e", HELLO)
+            report = await transfer(source, target)
+    moved = {one.unit.name for one in report.units if one.error is None and not one.is_empty}
+    assert moved >= {"u:x", "u:z", "c", "e"} - {spoiled.name}
+    for failed in report.failed:
+        assert failed.unit == spoiled
+        assert place in str(failed.error)
+    if place in FILES and kind.startswith("link"):
+        assert report.failed
 
 
 DOCUMENT = f"{SCOPE}/documents/n/a.md"

@@ -20,21 +20,34 @@ from commonhold.adapters.file.layout import (
     versions_file,
 )
 from commonhold.adapters.file.records import document_paths, ledger_paths
-from commonhold.adapters.file.refusals import astray, clash, collision, look_for_trail, require_room
+from commonhold.adapters.file.refusals import clash, collision, look_for_trail, require_room
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.documents import MemoryDocument, MemoryVersion, ScopeArchive
-from commonhold.contract.errors import ConversationConflictError, MemoryConflictError
+from commonhold.contract.errors import (
+    ConversationConflictError,
+    ConversationFormatError,
+    MemoryConflictError,
+    PathInvalidError,
+    ScopeInvalidError,
+)
 from commonhold.contract.turns import ConversationArchive
 
 
 def list_scopes(tree: Tree) -> tuple[str, ...]:
-    """Every scope with a document, a version row or an erasure."""
-    return tuple(sorted(scope for scope in _scopes(tree, "") if _is_scope_held(tree, scope)))
+    """Every scope with a document, a version row or an erasure, or that cannot tell.
+
+    A scope that is refused is listed: its own calls say by name what is wrong with it, and
+    the others are in nobody's way.
+    """
+    return tuple(sorted(scope for scope in _scopes(tree, "") if _is_scope_listed(tree, scope)))
 
 
 def list_conversations(tree: Tree) -> tuple[str, ...]:
-    """Every conversation with a turn or a projection; an erasure alone does not count."""
-    return tuple(name for name in list_ids(tree) if _holds_rows(tree, name))
+    """Every conversation with a turn or a projection, or that cannot tell, as with scopes.
+
+    An erasure alone does not count.
+    """
+    return tuple(name for name in list_ids(tree) if _is_conversation_listed(tree, name))
 
 
 def restore_scope(tree: Tree, change: Change, archive: ScopeArchive) -> None:
@@ -93,17 +106,32 @@ def _encode(document: MemoryDocument) -> bytes:
     return encode_document(envelope, document.content)
 
 
-def _scopes(tree: Tree, folder: str, *, above: str | None = None) -> Iterator[str]:
+def _scopes(tree: Tree, folder: str) -> Iterator[str]:
     try:
         names = tree.folders(folder)
-    except (StrayEntryError, SpelledOtherwiseError) as stray:
-        raise astray(stray, scope=above or "", path="") from None
+    except (StrayEntryError, SpelledOtherwiseError):
+        # Its scope is refused for the same reason, and listed.
+        return
     for name in names:
         inside = f"{folder}/{name}" if folder else name
         scope = scope_of(inside)
         if scope is not None:
             yield scope
-            yield from _scopes(tree, inside, above=scope)
+            yield from _scopes(tree, inside)
+
+
+def _is_scope_listed(tree: Tree, scope: str) -> bool:
+    try:
+        return _is_scope_held(tree, scope)
+    except (PathInvalidError, ScopeInvalidError, MemoryConflictError):
+        return True
+
+
+def _is_conversation_listed(tree: Tree, conversation_id: str) -> bool:
+    try:
+        return _holds_rows(tree, conversation_id)
+    except ConversationFormatError:
+        return True
 
 
 def _is_scope_held(tree: Tree, scope: str) -> bool:

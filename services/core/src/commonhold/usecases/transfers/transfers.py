@@ -15,6 +15,7 @@ from commonhold.contract.errors import (
     MemoryConflictError,
     MemoryFormatError,
     PathInvalidError,
+    ScopeInvalidError,
 )
 from commonhold.contract.turns import ConversationArchive
 from commonhold.usecases.transfers.archives import (
@@ -27,6 +28,7 @@ from commonhold.usecases.transfers.units import Choice, Target, Unit, require_fr
 EVERYTHING = Choice()
 # Of a unit that cannot move: the store is fine, the others go on.
 _OF_THE_UNIT = frozenset({"layout_clash", "case_collision"})
+_REFUSALS = (MemoryFormatError, ConversationFormatError, PathInvalidError, ScopeInvalidError)
 
 
 class UnitReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +100,7 @@ async def _move(source: Source, target: Target, unit: Unit) -> UnitReport:
             return await _move_scope(target, await archive_scope(source, unit.name), unit)
         archive = await archive_conversation(source, unit.name)
         return await _move_conversation(target, archive, unit)
-    except (MemoryFormatError, ConversationFormatError, PathInvalidError) as error:
+    except _REFUSALS as error:
         return _failed(unit, error)
     except MemoryConflictError as error:
         if error.reason not in _OF_THE_UNIT:
