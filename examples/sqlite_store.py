@@ -72,11 +72,25 @@ CREATE INDEX IF NOT EXISTS entries ON projections (conversation_id, turn, span, 
 
 
 @contextmanager
+def answering() -> Iterator[None]:
+    """A database that is locked, full, damaged or no database is a store that is away."""
+    try:
+        yield
+    except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise  # what was asked is at fault, not the file
+    except sqlite3.DatabaseError as error:
+        raise StoreUnavailableError(str(error)) from error
+
+
+@contextmanager
 def open_store(file: Path, *, clock: Clock = SYSTEM_CLOCK) -> Iterator["SqliteStore"]:
-    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+    with answering():
+        db = sqlite3.connect(file, isolation_level=None)
+    with closing(db):
         db.row_factory = sqlite3.Row
-        db.execute("PRAGMA journal_mode = WAL")
-        db.executescript(TABLES)
+        with answering():
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(TABLES)
         yield SqliteStore(db, clock=clock)
 
 
@@ -92,16 +106,20 @@ class SqliteStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All of the block or nothing, and nobody else's writing in between."""
-        try:
+        with answering():
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self.db.execute("COMMIT")
             except BaseException:
-                self.db.execute("ROLLBACK")
+                # A full disk has ended it already.
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
                 raise
-            self.db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise StoreUnavailableError(str(error)) from error
+
+    def _rows(self, statement: str, values: Sequence[object]) -> list[sqlite3.Row]:
+        with answering():
+            return self.db.execute(statement, values).fetchall()
 
     def _stamp(self, *rows: sqlite3.Row | None) -> datetime:
         """One reading of the clock, or the newest stamp of the rows when that is later."""
@@ -110,10 +128,8 @@ class SqliteStore:
 
     def _head(self, scope: str, path: str) -> sqlite3.Row | None:
         """What is known of a path, live or deleted; its row is never removed."""
-        found: sqlite3.Row | None = self.db.execute(
-            "SELECT * FROM documents WHERE scope = ? AND path = ?", (scope, path)
-        ).fetchone()
-        return found
+        found = self._rows("SELECT * FROM documents WHERE scope = ? AND path = ?", (scope, path))
+        return found[0] if found else None
 
     def _put(self, document: MemoryDocument, *, action: str) -> None:
         """Add the version and make it the path's newest; a deleted one is live no more."""
@@ -237,7 +253,7 @@ class SqliteStore:
         if path is not None:
             where, names = "scope = ? AND path = ?", [scope, path]
         with self._transaction():
-            heads = self.db.execute(f"SELECT * FROM documents WHERE {where}", names).fetchall()
+            heads = self._rows(f"SELECT * FROM documents WHERE {where}", names)
             if not heads:
                 return 0
             stamp = _text(self._stamp(*heads))
@@ -255,7 +271,7 @@ class SqliteStore:
 
     async def list_documents(self, scope: str, *, prefix: str = "") -> tuple[MemoryEntry, ...]:
         check_scope(scope)
-        rows = self.db.execute(
+        rows = self._rows(
             "SELECT * FROM documents WHERE scope = ? AND live ORDER BY path", (scope,)
         )
         return tuple(_entry(row) for row in rows if row["path"].startswith(prefix))
@@ -265,7 +281,7 @@ class SqliteStore:
     ) -> tuple[MemoryVersion, ...]:
         check_scope(scope)
         check_path(path)
-        rows = self.db.execute(
+        rows = self._rows(
             "SELECT * FROM versions WHERE scope = ? AND path = ? ORDER BY version DESC LIMIT ?",
             (scope, path, _bound(limit)),
         )
@@ -275,7 +291,7 @@ class SqliteStore:
         self, scope: str, *, since: datetime | None = None, limit: int | None = None
     ) -> tuple[MemoryVersion, ...]:
         check_scope(scope)
-        rows = self.db.execute(
+        rows = self._rows(
             "SELECT * FROM versions WHERE scope = ? AND created_at >= ?"
             " ORDER BY created_at DESC, path, version DESC LIMIT ?",
             (scope, _start(since), _bound(limit)),
@@ -286,7 +302,7 @@ class SqliteStore:
         self, scope: str, *, since: datetime | None = None, limit: int | None = None
     ) -> tuple[MemoryRedaction, ...]:
         check_scope(scope)
-        rows = self.db.execute(
+        rows = self._rows(
             "SELECT * FROM redactions WHERE scope = ? AND created_at >= ?"
             " ORDER BY created_at DESC, id DESC LIMIT ?",
             (scope, _start(since), _bound(limit)),
@@ -300,16 +316,16 @@ class SqliteStore:
         if not messages:
             raise ValueError("a turn must carry at least one message")
         with self._transaction():
-            last = self.db.execute(
+            last = self._rows(
                 "SELECT turn, created_at AS newest_at FROM turns WHERE conversation_id = ?"
                 " ORDER BY turn DESC LIMIT 1",
                 (conversation_id,),
-            ).fetchone()
+            )
             turn = ConversationTurn(
                 conversation_id=conversation_id,
-                turn=1 if last is None else last["turn"] + 1,
+                turn=last[0]["turn"] + 1 if last else 1,
                 messages=tuple(messages),
-                created_at=self._stamp(last),
+                created_at=self._stamp(*last),
                 actor=actor,
             )
             self.db.execute(
@@ -330,7 +346,7 @@ class SqliteStore:
         self, conversation_id: str, *, after: int = 0, limit: int | None = None
     ) -> tuple[ConversationTurn, ...]:
         check_conversation_id(conversation_id)
-        rows = self.db.execute(
+        rows = self._rows(
             "SELECT * FROM turns WHERE conversation_id = ? AND turn > ? ORDER BY turn LIMIT ?",
             (conversation_id, *_window(after, limit)),
         )
@@ -338,9 +354,9 @@ class SqliteStore:
 
     async def last_turn_number(self, conversation_id: str) -> int:
         check_conversation_id(conversation_id)
-        row = self.db.execute(
+        (row,) = self._rows(
             "SELECT max(turn) AS last FROM turns WHERE conversation_id = ?", (conversation_id,)
-        ).fetchone()
+        )
         return row["last"] or 0
 
     async def search_turns(
@@ -356,7 +372,7 @@ class SqliteStore:
         if conversations is not None:
             where.append("conversation_id IN (SELECT value FROM json_each(?))")
             chosen.append(json.dumps(list(conversations)))
-        rows = self.db.execute(
+        rows = self._rows(
             f"SELECT * FROM turns WHERE {' AND '.join(where)}"
             " ORDER BY created_at DESC, conversation_id DESC, turn DESC LIMIT ?",
             (*terms, *chosen, _bound(limit)),
@@ -381,7 +397,7 @@ class SqliteStore:
         self, conversation_id: str, *, after: int = 0, limit: int | None = None
     ) -> tuple[ConversationProjection, ...]:
         check_conversation_id(conversation_id)
-        rows = self.db.execute(
+        rows = self._rows(
             "SELECT * FROM projections WHERE conversation_id = ? AND turn > ?"
             " ORDER BY turn, span, id LIMIT ?",
             (conversation_id, *_window(after, limit)),
