@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.helm import DEFAULT, FULL, STATE_ONLY, Chart, render
+from tests.support.helm import CHART, DEFAULT, FULL, STATE_ONLY, Chart, render
 
 ANYWHERE: list[Any] = []
 
@@ -78,8 +78,26 @@ def test_pods_reach_the_database_and_names_and_only_what_else_they_need() -> Non
         "state": {53: names, 6432: pooler},
         "gateway": {53: names, 6432: pooler, 443: ANYWHERE},
         "maintenance": {53: names, 6432: pooler, 443: model},
-        "migrate": {53: names, 6432: pooler},
+        "migrate": {53: names, 5432: [{"podSelector": {"matchLabels": {"app": "postgres"}}}]},
     }
+
+
+def test_a_migration_goes_past_a_pooler_and_the_pods_that_serve_do_not() -> None:
+    example = CHART / "examples/cloudnative-pg-values.yaml"
+    pooler = {"podSelector": {"matchLabels": {"cnpg.io/poolerName": "memory-db-pooler"}}}
+    database = {"podSelector": {"matchLabels": {"cnpg.io/cluster": "memory-db"}}}
+    reached = {
+        component: _flows(_policy(render(example), component), "egress", "to")[5432]
+        for component in ("state", "gateway", "migrate")
+    }
+    assert reached == {"state": [pooler], "gateway": [pooler], "migrate": [database]}
+
+
+def test_a_migration_without_flows_of_its_own_reaches_what_the_services_reach() -> None:
+    flows = _flows(
+        _policy(render(FULL, "networkPolicy.migration.ports=null"), "migrate"), "egress", "to"
+    )
+    assert flows.keys() == {53, 6432}
 
 
 def test_by_default_neither_issuer_nor_model_is_reached() -> None:
