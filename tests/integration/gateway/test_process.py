@@ -49,6 +49,7 @@ async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:
             'commonhold_tool_calls_total{outcome="invalid",tool="memory"} 1.0',
             'commonhold_tool_call_duration_seconds_count{tool="memory"} 3.0',
             "commonhold_database_up 1.0",
+            "commonhold_ready 1.0",
             'commonhold_in_flight{service="gateway"} 0.0',
             f"commonhold_schema_version {float(SCHEMA_VERSION)}",
         ):

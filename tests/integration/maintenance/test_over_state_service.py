@@ -61,6 +61,7 @@ async def test_it_works_by_schedule_and_says_that_its_fence_is_weaker(
             "/metrics", status=200, holding='last_success_timestamp_seconds{garden="home"}'
         )
         assert "commonhold_state_up 1.0" in metrics.text
+        assert 'commonhold_upkeep_garden_info{garden="home"} 1.0' in metrics.text
         for absent in ("commonhold_pool", "commonhold_database_up", "commonhold_schema_version"):
             assert absent not in metrics.text
         worker.signal(signal.SIGTERM)

@@ -57,6 +57,8 @@ async def test_it_works_by_schedule_and_says_what_it_does(
             "commonhold_upkeep_pass_duration_seconds_count 1.0",
             "commonhold_job_queue_depth 0.0",
             "commonhold_job_oldest_seconds 0.0",
+            'commonhold_upkeep_garden_info{garden="home"} 1.0',
+            "commonhold_ready 1.0",
             "commonhold_model_spend_usd_total 0.0",
             f"commonhold_schema_version {float(SCHEMA_VERSION)}",
         } <= lines

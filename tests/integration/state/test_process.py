@@ -54,6 +54,7 @@ async def test_it_serves_and_says_what_it_does(database_dsn: str) -> None:
             'commonhold_conflicts_total{reason="document_absent"} 0.0',
             "commonhold_idempotent_replays_total 0.0",
             "commonhold_database_up 1.0",
+            "commonhold_ready 1.0",
             'commonhold_in_flight{service="state"} 0.0',
             "commonhold_pool_waiting 0.0",
             f"commonhold_schema_version {float(SCHEMA_VERSION)}",
@@ -146,6 +147,7 @@ async def test_a_missing_schema_is_said_once_and_waited_for(empty_database_dsn: 
     async with state_process(empty_database_dsn) as service:
         unready = await service.until_ops("/readyz", status=503, holding="migrate")
         assert "commonhold migrate" in unready.text
+        assert "commonhold_ready 0.0" in (await service.ops("/metrics")).text
         answer = await post(service, "memory/read", READ)
         assert (answer.status, answer.text) == (503, "Service Unavailable")
         async with await service.connect() as connection:

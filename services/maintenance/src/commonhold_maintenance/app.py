@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import version
 
@@ -122,14 +122,14 @@ async def _serve_with_others(
             queue=JobQueue(pool, schema=settings.schema, lease_seconds=limits.lease_seconds),
             ledger=_ledger(pool, store, settings),
             health=health,
-            metrics=metrics.upkeep(actions=ACTIONS, skips=SKIPS),
+            metrics=metrics.upkeep(gardens=_names(tasks), actions=ACTIONS, skips=SKIPS),
             clock=SYSTEM_CLOCK,
             limits=limits,
             holder=_holder(),
         )
         cache = PostgresCache(pool, schema=settings.schema)
         ops = await _listen_ops(settings, health, metrics, stack)
-        logger.info("listening", ops_address=str(ops), gardens=[task.name for task in tasks])
+        logger.info("listening", ops_address=str(ops), gardens=_names(tasks))
         async with asyncio.TaskGroup() as running:
             watch = SchemaWatch(store, schema=settings.schema, health=health, metrics=metrics)
             beside = [
@@ -165,7 +165,7 @@ async def _serve_alone(
         watches.append(watch)
         tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
         ledger = OwnLedger()
-        upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
+        upkeep = metrics.upkeep(gardens=_names(tasks), actions=ACTIONS, skips=SKIPS)
         worker = LoneWorker(
             tasks,
             once=_once_alone(store, settings, ledger, upkeep, stop),
@@ -174,7 +174,7 @@ async def _serve_alone(
             metrics=upkeep,
             clock=SYSTEM_CLOCK,
         )
-        logger.info("listening", ops_address=str(ops), gardens=[task.name for task in tasks])
+        logger.info("listening", ops_address=str(ops), gardens=_names(tasks))
         async with asyncio.TaskGroup() as running:
             watching = running.create_task(watch.run())
             working = running.create_task(
@@ -182,6 +182,10 @@ async def _serve_alone(
             )
             await _drain(working, health=health, stop=stop, drain_seconds=settings.drain_seconds)
             watching.cancel()
+
+
+def _names(tasks: Sequence[Task]) -> list[str]:
+    return [task.name for task in tasks]
 
 
 async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:

@@ -21,6 +21,7 @@ def build_ops_app(health: Health, metrics: Metrics) -> web.Application:
     app = web.Application()
     app[HEALTH] = health
     app[METRICS] = metrics
+    metrics.watch_readiness(lambda: health.obstacle is None)
     app.router.add_get("/livez", _livez)
     app.router.add_get("/readyz", _readyz)
     app.router.add_get("/metrics", _metrics)

@@ -105,6 +105,18 @@ class Metrics:
     def count_conflict(self, reason: str) -> None:
         self._conflicts[reason] += 1
 
+    def watch_readiness(self, is_ready: Callable[[], bool]) -> None:
+        """Ask whenever the metrics are scraped."""
+        self._collect(
+            lambda: [
+                GaugeMetricFamily(
+                    "commonhold_ready",
+                    "1 while this process may take traffic.",
+                    value=float(is_ready()),
+                )
+            ]
+        )
+
     def watch_pool(self, pool: PoolGauges) -> None:
         """Read the pool's own attributes whenever the metrics are scraped."""
         self._collect(lambda: _pool_families(pool))
@@ -168,8 +180,10 @@ class Metrics:
 
         self._collect(families)
 
-    def upkeep(self, *, actions: Iterable[str], skips: Iterable[str]) -> "UpkeepMetrics":
-        upkeep = UpkeepMetrics(actions=actions, skips=skips)
+    def upkeep(
+        self, *, gardens: Iterable[str] = (), actions: Iterable[str], skips: Iterable[str]
+    ) -> "UpkeepMetrics":
+        upkeep = UpkeepMetrics(gardens=gardens, actions=actions, skips=skips)
         self._collect(upkeep.families)
         return upkeep
 
@@ -285,7 +299,10 @@ class ToolMetrics:
 class UpkeepMetrics:
     """What a worker did; actions and skips are closed sets, and gardens those of its file."""
 
-    def __init__(self, *, actions: Iterable[str], skips: Iterable[str]) -> None:
+    def __init__(
+        self, *, gardens: Iterable[str] = (), actions: Iterable[str], skips: Iterable[str]
+    ) -> None:
+        self._gardens = tuple(gardens)
         self._actions = dict.fromkeys(actions, 0)
         self._skips = dict.fromkeys(skips, 0)
         self._durations = Durations(PASS_BUCKETS)
@@ -317,6 +334,14 @@ class UpkeepMetrics:
         yield _counted(
             "commonhold_upkeep_skips_total", "Changes not made, by reason.", "reason", self._skips
         )
+        gardens = GaugeMetricFamily(
+            "commonhold_upkeep_garden_info",
+            "Always 1; the label names a garden that is to be tended.",
+            labels=["garden"],
+        )
+        for garden in self._gardens:
+            gardens.add_metric([garden], 1)
+        yield gardens
         success = GaugeMetricFamily(
             "commonhold_upkeep_last_success_timestamp_seconds",
             "When a pass last did all it was there for, by any worker.",
