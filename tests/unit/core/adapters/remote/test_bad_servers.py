@@ -123,6 +123,24 @@ async def test_a_server_that_does_not_finish_is_left_in_time(
         await asyncio.wait_for(server.abandoned.wait(), 10)
 
 
+@pytest.mark.parametrize("call", [read, write])
+async def test_a_call_has_one_time_however_often_it_is_repeated(
+    call: Callable[[RemoteStore], Awaitable[object]],
+) -> None:
+    async def passes_late(exchange: Exchange) -> None:
+        await asyncio.sleep(0.6)
+        await says(b"", status=504)(exchange)
+
+    options = RemoteOptions(timeout_seconds=1.0, pause_seconds=0.001)
+    async with scripted(passes_late, options=options) as (store, server):
+        error = await fault_of(call(store))
+        assert isinstance(error, ServiceAwayError)
+        assert "in time" in error.reason
+        # The second answer comes after the end of the call, whatever the machine does.
+        assert len(server.requests) < 3
+        await asyncio.wait_for(server.abandoned.wait(), 10)
+
+
 async def test_a_service_without_tls_is_not_said_to_have_a_bad_certificate() -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
@@ -216,6 +234,8 @@ async def test_without_retries_no_key_is_sent() -> None:
         (says(HTML, status=400, headers=AS_HTML), "no refusal of the wire (text/html)"),
         (says(HTML, status=413, headers=AS_HTML), "no refusal of the wire (text/html)"),
         (says({"error": "no"}, status=403), "no refusal of the wire (application/json)"),
+        (says(b'{"x":' + b"[" * 200_000), "no answer of wire 6"),
+        (says(b'{"x":' + b"[" * 200_000, status=400), "no refusal of the wire"),
         (talks_another_protocol, "no HTTP"),
     ],
 )

@@ -4,6 +4,7 @@ Reads are repeated. A mutation is repeated under an idempotency key and never wi
 (docs/reference/wire.md, section 14).
 """
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -45,7 +46,7 @@ class WireCaller:
 
     def __init__(self, url: str, token: Secret, *, options: RemoteOptions) -> None:
         self._exchanges = Exchanges(url, token, options=options)
-        self._retries = options.retries
+        self._options = options
         self._repeated = with_retry(
             _is_worth_repeating,
             RetryPolicy(
@@ -94,7 +95,7 @@ class WireCaller:
         Without them the call gets a key of its own, if it may have to be repeated.
         """
         body = encoded(parameters)
-        if headers is None and self.keeps_keys and self._retries:
+        if headers is None and self.keeps_keys and self._options.retries:
             headers = {KEY_HEADER: secrets.token_hex(16)}
         if headers is None:
             answer = await self._exchanges.post(route, body, is_patient=is_patient)
@@ -110,8 +111,16 @@ class WireCaller:
         headers: Mapping[str, str] | None = None,
         is_patient: bool = False,
     ) -> Answer:
+        """One time for all attempts and the pauses between them."""
+        options = self._options
+        seconds = options.patient_seconds if is_patient else options.timeout_seconds
         try:
-            return await self._repeated(route, body, headers=headers or {}, is_patient=is_patient)
+            async with asyncio.timeout(seconds):
+                return await self._repeated(
+                    route, body, headers=headers or {}, is_patient=is_patient
+                )
+        except TimeoutError as error:
+            raise self._exchanges.late(route) from error
         except RetryExhausted as error:
             raise error.__cause__ or error from None
 
@@ -121,7 +130,7 @@ class WireCaller:
     def _decoded(self, route: str, answer: Answer, answers: msgspec.json.Decoder[T]) -> T:
         try:
             return answers.decode(answer.body)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             kind = answer.headers.get("Content-Type", "no content type")
             # Not the parser's words: they may quote the answer.
             fault = f"what is no answer of wire {WIRE_VERSION} ({kind})"

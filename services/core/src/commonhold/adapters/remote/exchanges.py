@@ -85,6 +85,10 @@ class Exchanges:
     ) -> UnexpectedAnswerError:
         return UnexpectedAnswerError(url=self.url, route=route, fault=fault, status=status)
 
+    def late(self, route: str) -> ServiceAwayError:
+        # It had its time: asking again would only double the wait.
+        return self._away(f"gave no answer of {route} in time", repeats=False)
+
     async def _exchange(
         self,
         method: str,
@@ -107,8 +111,7 @@ class Exchanges:
         except aiohttp.ConnectionTimeoutError as error:
             raise self._away("takes no connection in time") from error
         except TimeoutError as error:
-            # It had its time: asking again would only double the wait.
-            raise self._away(f"gave no answer of {route} in time", repeats=False) from error
+            raise self.late(route) from error
         except aiohttp.ClientConnectorCertificateError as error:
             raise ConfigurationError(f"{self.url}: its certificate is not trusted") from error
         except aiohttp.ClientConnectorSSLError as error:
@@ -141,7 +144,7 @@ class Exchanges:
     ) -> CommonholdError | ValueError:
         try:
             return error_of(_refusals.decode(body).error)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             status = response.status
             fault = f"status {status} and no refusal of the wire ({response.content_type})"
             return self.unexpected(route, fault, status=status)

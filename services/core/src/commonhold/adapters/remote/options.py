@@ -6,10 +6,10 @@ import msgspec
 class RemoteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Every wait has its end here.
 
-    `timeout_seconds` bounds one exchange, from the connection to the last byte;
-    `patient_seconds` does so for erasures and restores, which must finish. With `retries`
-    reads are repeated, and mutations too where the service keeps idempotency keys; without
-    any no key is sent, which is less work for the service.
+    `timeout_seconds` bounds one exchange, from the connection to the last byte, with all its
+    attempts and the pauses between them; `patient_seconds` does so for erasures and restores,
+    which must finish. With `retries` reads are repeated, and mutations too where the service
+    keeps idempotency keys; without any no key is sent, which is less work for the service.
     """
 
     timeout_seconds: float = 30.0
