@@ -89,10 +89,12 @@ class Change:
         temporary, fd = self._create_beside(file)
         self._moves.append(Move(temporary, file))
         self._drafts.append(fd)
-        offset = 0
+        length = checksum = 0
         for part in _in_parts(lines):
-            write_all(self._calls, fd, part, offset=offset)
-            offset += len(part)
+            write_all(self._calls, fd, part, offset=length)
+            length += len(part)
+            checksum = zlib.crc32(part, checksum)
+        self._moves[-1] = Move(temporary, file, length, checksum)
         self._calls.begin_sync(fd)
         if len(self._drafts) >= _MOST_DRAFTS:
             self._sync_drafts()
@@ -142,7 +144,8 @@ class Change:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), absolute)
 
     def _growth(self, file: str, line: bytes) -> Growth:
-        return Growth(file, self._tree.entry(file).size, len(line), zlib.crc32(line))
+        before = self._tree.entry(file).size
+        return Growth(file, before, len(line), zlib.crc32(line), _inner_sums(line))
 
     def _grow(self, growth: Growth, line: bytes) -> None:
         fd = self._calls.open_to_grow(self._tree.absolute(growth.file))
@@ -210,6 +213,17 @@ class Change:
 
 def _above(file: str) -> str:
     return file.rpartition("/")[0]
+
+
+def _inner_sums(rows: bytes) -> tuple[int, ...]:
+    """The sum up to the end of each row but the last."""
+    sums: list[int] = []
+    start = checksum = 0
+    while 0 < (end := rows.find(b"\n", start) + 1) < len(rows):
+        checksum = zlib.crc32(rows[start:end], checksum)
+        sums.append(checksum)
+        start = end
+    return tuple(sums)
 
 
 def _in_parts(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -7,40 +7,70 @@ file is the one byte that every other reader of the layout knows (docs/adr/0024)
 
 import errno
 import os
-import stat
 import zlib
 
 import msgspec
 import structlog
 
 from commonhold.adapters.file.calls import SystemCalls, write_all
-from commonhold.adapters.file.tree import StrayEntryError, Tree
+from commonhold.adapters.file.tree import Place, StrayEntryError, Tree
 
 REST = b"\x00"
 # What the system says of a folder, a file or a link where a change has something else.
 _IN_THE_WAY = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
+_PART_BYTES = 256 * 1024
 
 _log = structlog.get_logger(__name__)
 
 
 class Growth(msgspec.Struct, frozen=True, array_like=True):
-    """Bytes at the end of a file: how long it was, None when there was none, and their sum."""
+    """Rows at the end of a file: how long it was, None when there was none, and their sum.
+
+    `inner` has the sum up to the end of each row but the last; an older intent has none.
+    """
 
     file: str
     before: int | None
     length: int
     checksum: int
+    inner: tuple[int, ...] | None = None
 
     @property
     def start(self) -> int:
         return self.before or 0
 
+    def is_whole(self, tail: bytes) -> bool:
+        """Whether what stands behind the start begins with all the rows."""
+        grown = tail[: self.length]
+        return len(grown) == self.length and zlib.crc32(grown) == self.checksum
+
+    def is_torn(self, tail: bytes) -> bool:
+        """Whether what stands behind the start is of these rows alone, as far as they got.
+
+        A row that was cut off has no newline; those before it have their sum.
+        """
+        if len(tail) > self.length:
+            return False
+        # A part that never reached the disk reads as zeros, which no row holds.
+        is_holed = len(tail) == self.length and b"\x00" in tail
+        ended = tail[: tail.rfind(b"\n") + 1]
+        if self.inner is None or is_holed or not ended:
+            return True
+        sums = (*self.inner, self.checksum)
+        rows = ended.count(b"\n")
+        return rows <= len(sums) and zlib.crc32(ended) == sums[rows - 1]
+
 
 class Move(msgspec.Struct, frozen=True, array_like=True):
-    """A finished file under a temporary name, and the name that it takes."""
+    """A finished file under a temporary name, the name that it takes, and what is in it.
+
+    An older intent does not say what.
+    """
 
     temporary: str
     file: str
+    length: int | None = None
+    checksum: int | None = None
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True):
@@ -74,7 +104,8 @@ class Journal:
         """Forget the intent: its change is done, or undone.
 
         Nothing is synced. An intent that comes back after a power failure is one whose
-        change has come to its end, and to finish that again changes nothing.
+        change has come to its end. What has the name of one of its drafts by then is of a
+        later change that was not begun: `recover` knows it by its sum and leaves it.
         """
         self._calls.truncate(self._fd, length=len(REST))
 
@@ -85,20 +116,34 @@ class Journal:
             return
         intent = _decoded(stored)
         if intent is not None:
-            is_whole = all(self._has_grown(growth) for growth in intent.growths)
-            _log.warning("change_recovered", is_finished=is_whole, files=_files(intent))
             try:
-                if is_whole:
-                    self.finish(intent)
-                else:
-                    self.undo(intent)
+                self._settle(intent)
             except OSError as error:
                 if error.errno not in _IN_THE_WAY:
                     raise
                 # Put there since, by nobody of ours: the root is worth more than this change.
                 file = error.filename2 or error.filename
                 _log.error("change_given_up", error=error.strerror, file=file)
+            finally:
+                # What was looked at here is not as it was.
+                self._tree.forget_files()
         self.clear()
+
+    def _settle(self, intent: Intent) -> None:
+        tails = [(growth, self._tail(growth)) for growth in intent.growths]
+        is_whole = all(growth.is_whole(tail) for growth, tail in tails)
+        is_followed = any(len(tail) > growth.length for growth, tail in tails)
+        is_finished = is_whole and not is_followed
+        _log.warning("change_recovered", is_finished=is_finished, files=_files(intent))
+        if is_finished:
+            moves = tuple(move for move in intent.moves if self._is_of_the_change(move))
+            self.finish(msgspec.structs.replace(intent, moves=moves))
+        elif is_whole:
+            # Whoever wrote behind our rows knows nothing of the intent, and its files are newer.
+            _log.error("change_superseded", files=_files(intent))
+            self._drop_drafts(intent)
+        else:
+            self.undo(intent)
 
     def finish(self, intent: Intent) -> None:
         """Everything behind the growths; again, it changes nothing."""
@@ -118,8 +163,7 @@ class Journal:
         self._tree.forget_files()
         for growth in intent.growths:
             self._shrink(growth)
-        for move in intent.moves:
-            self._remove(move.temporary)
+        self._drop_drafts(intent)
 
     def _stored(self) -> bytes:
         size = os.fstat(self._fd).st_size
@@ -145,26 +189,57 @@ class Journal:
         except FileNotFoundError:
             return
 
-    def _has_grown(self, growth: Growth) -> bool:
+    def _drop_drafts(self, intent: Intent) -> None:
+        for move in intent.moves:
+            self._remove(move.temporary)
+
+    def _is_of_the_change(self, move: Move) -> bool:
+        """Whether the draft is the one that the intent means; also true of one that is moved."""
+        if move.checksum is None:
+            return True
+        if not os.path.lexists(self._tree.absolute(move.temporary)):
+            return True
+        expected = (move.length, move.checksum)
+        is_ours = self._is_file(move.temporary) and self._sum_of(move.temporary) == expected
+        if not is_ours:
+            _log.error("draft_of_another_change", temporary=move.temporary, file=move.file)
+        return is_ours
+
+    def _sum_of(self, file: str) -> tuple[int, int]:
+        length = checksum = 0
+        with self._tree.open(file) as opened:
+            while part := opened.read(_PART_BYTES):
+                length += len(part)
+                checksum = zlib.crc32(part, checksum)
+        return length, checksum
+
+    def _tail(self, growth: Growth) -> bytes:
+        """What stands behind the start, and no more than tells whether somebody wrote on."""
+        if not self._is_file(growth.file):
+            return b""
+        end = growth.start + growth.length + 1
+        return self._tree.read_part(growth.file, start=growth.start, end=end)
+
+    def _is_file(self, file: str) -> bool:
         try:
-            held = self._tree.read(growth.file)
+            return self._tree.look(file) is Place.FILE
         except StrayEntryError:
             return False
-        if held is None:
-            return False
-        grown = held[growth.start : growth.start + growth.length]
-        return len(grown) == growth.length and zlib.crc32(grown) == growth.checksum
 
     def _shrink(self, growth: Growth) -> None:
-        """Back to the length before, unless somebody else has written behind it since."""
+        """Back to the length before, unless what stands behind it is somebody else's."""
         absolute = self._tree.absolute(growth.file)
         try:
             status = os.lstat(absolute)
         except FileNotFoundError:
             return
         size = status.st_size
-        is_ours = growth.start <= size <= growth.start + growth.length
-        if not is_ours or not stat.S_ISREG(status.st_mode):
+        is_ours = (
+            growth.start <= size
+            and self._is_file(growth.file)
+            and growth.is_torn(self._tail(growth))
+        )
+        if not is_ours:
             _log.error("change_not_undone", file=growth.file, size=size, expected=growth.start)
             return
         if growth.before is None:
