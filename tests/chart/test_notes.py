@@ -5,11 +5,13 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.helm import (
     CI_VALUES,
     DEFAULT,
     FULL,
+    OVER_STATE,
     STATE_ONLY,
     Chart,
     notes,
@@ -50,6 +52,32 @@ def _labels(chart: Chart) -> list[dict[str, str]]:
 def test_the_next_command_is_the_test_where_there_is_one() -> None:
     assert ["helm", "--namespace", "space", "test", "here"] in _commands(notes(DEFAULT))
     assert not any("test" in command for command in _commands(notes(STATE_ONLY)))
+
+
+def test_a_worker_alone_has_no_test_to_be_told_of(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    given = yaml.safe_load(DEFAULT.read_text())
+    alone = {"enabled": True, "gardens": {"toml": "x"}}
+    for service in ("state", "gateway"):
+        given[service] = {"enabled": False}
+    values.write_text(yaml.safe_dump({**given, "maintenance": alone}))
+    assert not any("test" in command for command in _commands(notes(values)))
+    assert "here-commonhold-test" not in render(values).kind("NetworkPolicy")
+
+
+def test_a_port_that_no_policy_lists_is_asked_about(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    given = yaml.safe_load(OVER_STATE.read_text())
+    given["networkPolicy"]["stateService"]["ports"] = [6367]
+    values.write_text(yaml.safe_dump(given))
+    asked = [line for line in notes(values).splitlines() if line.startswith("Is port")]
+    assert asked == [
+        (
+            "Is port 443 of gateway.stateService.url one that a Service translates?"
+            " networkPolicy.stateService.ports is [6367], and lets nothing else through."
+        )
+    ]
+    assert not any("Is port" in notes(each) for each in CI_VALUES)
 
 
 def test_they_tell_the_budget_and_how_an_agent_connects() -> None:

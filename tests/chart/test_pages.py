@@ -21,6 +21,14 @@ REFUSED = [
     "state.replicas=4,gateway.replicas=4",
     "gateway.mounts=null",
     "state.extraEnv[0].name=COMMONHOLD_ROOT,state.extraEnv[0].value=/data",
+    (
+        "maintenance.enabled=true,maintenance.gardens.toml=x,maintenance.model.name=small,"
+        "maintenance.model.url=http://model/v1"
+    ),
+    (
+        "gateway.stateService.url=http://state:6367,gateway.stateService.existingSecret=s,"
+        "networkPolicy.stateService.ports=null"
+    ),
     "state.terminationGracePeriodSeconds=25",
 ]
 

@@ -12,6 +12,7 @@ from commonhold_gateway.settings import GatewaySettings
 from commonhold_maintenance.settings import MaintenanceSettings
 from commonhold_state.settings import StateSettings
 from tests.support.helm import (
+    CHART,
     CI_VALUES,
     DEFAULT,
     EXAMPLE_VALUES,
@@ -247,13 +248,11 @@ class TestLifecycle:
             & template["metadata"]["labels"].keys()
         )
 
-    @pytest.mark.parametrize("component", SERVICES)
-    def test_a_new_revision_restarts_nothing(self, component: str) -> None:
-        first, second = (
-            render(FULL, arguments=arguments).deployment(component)
-            for arguments in ((), ("--is-upgrade",))
-        )
-        assert first == second
+    def test_a_new_revision_restarts_nothing(self) -> None:
+        # `helm template` knows of the first revision alone, so that two cannot be compared.
+        templates = (CHART / "templates").rglob("*.*")
+        using = [path for path in templates if ".Release.Revision" in path.read_text()]
+        assert using == [CHART / "templates/migration/job.yaml"]
 
 
 class TestPlacement:

@@ -34,6 +34,22 @@ SCHEMA = json.loads((CHART / "values.schema.json").read_text())
         ("state.terminationGracePeriodSeconds=25", "preStopSeconds + drainSeconds = 25"),
         ("state.drainSeconds=60,state.terminationGracePeriodSeconds=60", "requests are cut off"),
         ("state.autoscaling.enabled=true,state.autoscaling.minReplicas=5", "more than maxReplicas"),
+        ("state.rollout.maxSurge=0", "state.rollout: maxSurge and maxUnavailable are both 0"),
+        ("gateway.rollout.maxSurge=0%,gateway.rollout.maxUnavailable=0%", "are both 0"),
+        (
+            (
+                "maintenance.enabled=true,maintenance.gardens.toml=x,maintenance.model.name=small,"
+                "maintenance.model.url=http://model/v1"
+            ),
+            "networkPolicy.model.ports is empty, so that nothing could reach maintenance.model.url",
+        ),
+        (
+            (
+                "gateway.stateService.url=http://state:6367,gateway.stateService.existingSecret=s,"
+                "networkPolicy.stateService.ports=null"
+            ),
+            "networkPolicy.stateService.ports is empty, so that nothing could reach gateway.state",
+        ),
         ("metrics.serviceMonitor=true,metrics.podMonitor=true", "scrape everything twice"),
         (
             "state.extraEnv[0].name=COMMONHOLD_ROOT,state.extraEnv[0].value=/data",
@@ -64,6 +80,17 @@ def test_a_bad_value_is_refused_by_what_is_wrong_with_it(override: str, said: st
     with pytest.raises(RenderError) as refusal:
         render(DEFAULT, override)
     assert said in str(refusal.value)
+
+
+def test_an_address_needs_no_port_where_no_policy_is_made_and_no_pod_calls_it() -> None:
+    model = ("maintenance.model.name=small", "maintenance.model.url=http://model/v1")
+    worker = ("maintenance.enabled=true", "maintenance.gardens.toml=x")
+    render(DEFAULT, *model, *worker, "networkPolicy.enabled=false")
+    render(DEFAULT, *model)
+
+
+def test_a_worker_that_is_never_rolled_over_may_have_a_rollout_of_nothing() -> None:
+    render(OVER_STATE, "maintenance.rollout.maxSurge=0")
 
 
 def test_every_fault_is_said_at_once() -> None:

@@ -163,7 +163,8 @@ def test_logs_are_those_of_every_service_and_go_on(stack: Stack, tmp_path: Path)
     log = tmp_path / "log"
 
     def shown() -> set[str]:
-        return set(re.findall(r"^([a-z-]+)-1 +\| ", log.read_text(), re.MULTILINE))
+        # It is being written, and may end within a character.
+        return set(re.findall(r"^([a-z-]+)-1 +\| ", log.read_text(errors="replace"), re.MULTILINE))
 
     with log.open("wb") as output:
         following = subprocess.Popen(

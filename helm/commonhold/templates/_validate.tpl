@@ -57,6 +57,7 @@ postgresql: postgres.existingSecret
 {{- if hasKey (default dict $given) $key }}{{ $faults = append $faults (printf "%s: %s is one of the selectors' labels and cannot be set" $value $key) }}{{ end -}}
 {{- end -}}
 {{- end -}}
+{{- $faults = concat $faults (include "commonhold.networkPolicy.faults" . | fromYamlArray) -}}
 {{- with include "commonhold.budget.fault" . }}{{ $faults = append $faults . }}{{ end -}}
 {{- if $faults -}}
 {{- fail (printf "\n\n  - %s\n" (join "\n  - " $faults)) -}}
@@ -70,6 +71,11 @@ postgresql: postgres.existingSecret
 {{- $grace := include "commonhold.gracePeriod" $service | int64 -}}
 {{- if le $grace $least -}}
 {{- $faults = append $faults (printf "%s.terminationGracePeriodSeconds is %d, and must be more than preStopSeconds + drainSeconds = %d, or requests are cut off" .name $grace $least) -}}
+{{- end -}}
+{{- $isRolled := not (and (eq .name "maintenance") (include "commonhold.overState" (dict "root" .root "component" .name))) -}}
+{{- $moves := list $service.rollout.maxSurge $service.rollout.maxUnavailable | toStrings -}}
+{{- if and $isRolled (eq (trimSuffix "%" (first $moves)) "0") (eq (trimSuffix "%" (last $moves)) "0") -}}
+{{- $faults = append $faults (printf "%s.rollout: maxSurge and maxUnavailable are both 0, so that no pod could ever be replaced" .name) -}}
 {{- end -}}
 {{- if dig "autoscaling" "enabled" false $service -}}
 {{- if gt (int $service.autoscaling.minReplicas) (int $service.autoscaling.maxReplicas) -}}
