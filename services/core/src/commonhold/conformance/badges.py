@@ -34,17 +34,20 @@ def release() -> str:
 
 
 class Badges:
-    """What happened to each test of each class that subclasses a kit."""
+    """What happened to each test of each class that subclasses a kit, by store.
+
+    What has no store, as a test that was deselected, counts for every store of its class.
+    """
 
     def __init__(self) -> None:
-        self._stores: dict[type, str] = {}
-        self._passed: defaultdict[type, set[str]] = defaultdict(set)
-        self._spoiled: defaultdict[type, set[str]] = defaultdict(set)
+        self._stores: set[tuple[type, str]] = set()
+        self._passed: defaultdict[tuple[type, str | None], set[str]] = defaultdict(set)
+        self._spoiled: defaultdict[tuple[type, str | None], set[str]] = defaultdict(set)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         for item in items:
             if (place := _place(item)) is not None:
-                self._spoiled[place[0]].add(place[1])
+                self._spoiled[place[0], None].add(place[1])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -66,11 +69,11 @@ class Badges:
         """One line a store and kit, and the badge of each store that has earned it."""
         whole: defaultdict[str, set[str]] = defaultdict(set)
         broken: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for test_class, store in self._stores.items():
+        for test_class, store in self._stores:
             for name, kit in KITS.items():
                 if not issubclass(test_class, kit):
                     continue
-                if missing := self._missing(test_class, kit):
+                if missing := self._missing(test_class, store, kit):
                     broken[store][name] = broken[store].get(name, 0) + len(missing)
                 else:
                     whole[store].add(name)
@@ -91,19 +94,22 @@ class Badges:
     ) -> None:
         fixtures: dict[str, Any] = getattr(item, "funcargs", {})
         subject = fixtures.get("store", fixtures.get("cache"))
-        if subject is not None:
-            self._stores[test_class] = type(subject).__qualname__
+        store = None if subject is None else type(subject).__qualname__
+        if store is not None:
+            self._stores.add((test_class, store))
         if not report.passed or hasattr(report, "wasxfail"):
-            self._spoiled[test_class].add(name)
+            self._spoiled[test_class, store].add(name)
         elif report.when == "call":
-            self._passed[test_class].add(name)
+            self._passed[test_class, store].add(name)
 
-    def _missing(self, test_class: type, kit: type[CitesRules]) -> set[str]:
+    def _missing(self, test_class: type, store: str, kit: type[CitesRules]) -> set[str]:
         tests = {name for name in dir(kit) if name.startswith("test_")}
         replaced = {
             name for name in tests if getattr(test_class, name, None) is not getattr(kit, name)
         }
-        return tests - self._passed[test_class] | tests & self._spoiled[test_class] | replaced
+        passed = self._passed[test_class, store] | self._passed[test_class, None]
+        spoiled = self._spoiled[test_class, store] | self._spoiled[test_class, None]
+        return tests - passed | tests & spoiled | replaced
 
 
 def _place(item: pytest.Item) -> tuple[type, str] | None:
