@@ -11,7 +11,12 @@ import pytest
 from commonhold.adapters.file import FileStore
 from commonhold.cli import shell
 from commonhold.conformance.samples import says
-from commonhold.contract import ConversationArchive, StoreUnavailableError
+from commonhold.contract import (
+    ConversationArchive,
+    MemoryConflictError,
+    ScopeArchive,
+    StoreUnavailableError,
+)
 from tests.support.wire_service import TOKEN, running
 
 Run: TypeAlias = Callable[..., tuple[int, dict[str, Any], str]]
@@ -22,6 +27,26 @@ class GoesAway(FileStore):
 
     async def restore_conversation(self, archive: ConversationArchive) -> None:
         raise StoreUnavailableError("the database")
+
+
+class Breaks(FileStore):
+    """Takes scopes, and fails at the first conversation."""
+
+    async def restore_conversation(self, archive: ConversationArchive) -> None:
+        raise RuntimeError("a fault of the service")
+
+
+class RefusesAndGoesAway(FileStore):
+    is_away = False
+
+    async def restore_scope(self, archive: ScopeArchive) -> None:
+        self.is_away = True
+        raise MemoryConflictError(scope=archive.scope, path=None, reason="target_occupied")
+
+    async def scopes(self) -> tuple[str, ...]:
+        if self.is_away:
+            raise StoreUnavailableError("the database")
+        return await super().scopes()
 
 
 @pytest.fixture(autouse=True)
@@ -119,14 +144,33 @@ def test_a_hint_stays_short_where_there_is_much(run: Run, tmp_path: Path) -> Non
     assert left == "name the other 202 with --scope and --conversation"
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"), [(GoesAway, "[store_unavailable]"), (Breaks, "[neosian_error]")]
+)
 async def test_a_store_that_goes_away_says_what_is_left(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, kind: type[FileStore], code: str
+) -> None:
+    told = await served_import(kind, tmp_path, capfd)
+    assert told["error"].startswith(code)
+    assert told["hint"] == "to move the rest alone: --conversation c0 --conversation c1"
+
+
+async def test_a_conflict_stands_where_what_is_there_cannot_be_told(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    source = await asyncio.to_thread(filled, tmp_path / "from", conversations=2)
-    async with GoesAway(tmp_path / "served") as store, running(store) as wire:
+    told = await served_import(RefusesAndGoesAway, tmp_path, capfd)
+    assert told["error"].startswith("[memory_conflict]")
+
+
+async def served_import(
+    kind: type[FileStore], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> dict[str, Any]:
+    """What an import into a served store tells that fails."""
+    source = await asyncio.to_thread(filled, folder / "from", conversations=2)
+    async with kind(folder / "served") as store, running(store) as wire:
         line = ("import", str(source), "--url", f"http://{wire.address}", "--json")
         status = await asyncio.to_thread(shell.main, line)
     # The service, which runs here too, logs to stdout.
-    told = json.loads(capfd.readouterr().out.splitlines()[-1])
-    assert (status, told["error"][:19]) == (1, "[store_unavailable]")
-    assert told["hint"] == "to move the rest alone: --conversation c0 --conversation c1"
+    told: dict[str, Any] = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert status == 1
+    return told

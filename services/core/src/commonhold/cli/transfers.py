@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,12 +14,12 @@ from commonhold.cli.errors import UsageError
 from commonhold.cli.outcomes import answer
 from commonhold.cli.stores import OperatedStore, RootSettings, StoreSettings, open_store
 from commonhold.contract.errors import (
+    CommonholdError,
     ConfigurationError,
     ConversationConflictError,
     ConversationIdInvalidError,
     MemoryConflictError,
     ScopeInvalidError,
-    StoreUnavailableError,
 )
 from commonhold.usecases.transfers.transfers import TransferReport, UnitReport, transfer
 from commonhold.usecases.transfers.units import Choice, Target, Unit, taken_of, units_of
@@ -83,11 +84,13 @@ async def _move(source: OperatedStore, target: OperatedStore, choice: Choice) ->
         try:
             return await transfer(source, target, choice=choice, started=start, moved=move)
         except (MemoryConflictError, ConversationConflictError) as error:
-            units = tuple(left) or await units_of(source, choice)
-            taken = await taken_of(target, units)
-            error.add_note(_way_on(taken, [unit for unit in units if unit not in taken]))
+            # The conflict stands, whether or not what is there can still be told.
+            with suppress(CommonholdError):
+                units = tuple(left) or await units_of(source, choice)
+                taken = await taken_of(target, units)
+                error.add_note(_way_on(taken, [unit for unit in units if unit not in taken]))
             raise
-        except StoreUnavailableError as error:
+        except CommonholdError as error:
             if left:
                 error.add_note(_way_on((), list(left)))
             raise
