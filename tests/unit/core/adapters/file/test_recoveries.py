@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from commonhold.adapters.file import FileStore
 from commonhold.adapters.file.calls import SystemCalls
 from commonhold.adapters.file.journal import Growth
+from commonhold.contract import PathInvalidError
 from tests.support.file_kills import EndedError
 from tests.support.file_trees import read_tree
 
@@ -135,6 +136,31 @@ async def test_an_intent_that_came_back_moves_no_draft_of_a_later_change(tmp_pat
         documents = [await store.read("u:x", path) for path in ("a", "b")]
     assert [document and document.content for document in documents] == ["two", "text of b"]
     assert (root / LOCK).read_bytes() == b"\x00"
+
+
+async def test_an_erasure_of_a_scope_leaves_no_draft_in_any_folder_of_it(tmp_path: Path) -> None:
+    root, calls = tmp_path / "root", EndingCalls()
+    async with FileStore(root, calls=calls) as store:
+        await store.write("u:x", "a", "one")
+        calls.end_at = "grow"
+        with pytest.raises(EndedError):
+            await store.write("u:x", "far/away/b", "of a change that was not begun")
+    draft = root / DOCUMENTS / "far/away/.neosian-tmp-0"
+    kept = tmp_path / "elsewhere"
+    kept.mkdir()
+    (kept / ".neosian-tmp-0").write_text("not ours")
+    (root / LOCK).write_bytes(b"\x00")
+    (root / DOCUMENTS / "far/link").symlink_to(kept)
+    async with FileStore(root) as store:
+        with pytest.raises(PathInvalidError):
+            await store.redact("u:x")
+        (root / DOCUMENTS / "far/link").unlink()
+        assert draft.exists()
+        assert await store.redact("u:x", path="a") == 1
+        assert draft.exists()
+        assert await store.redact("u:x") == 1
+    assert not draft.exists()
+    assert (kept / ".neosian-tmp-0").exists()
 
 
 async def test_an_intent_of_an_older_release_is_finished(tmp_path: Path) -> None:

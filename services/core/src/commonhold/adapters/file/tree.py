@@ -270,6 +270,16 @@ class Tree:
                 if is_temporary(entry.name) and entry.is_file(follow_symlinks=False)
             )
 
+    def folders_below(self, folder: str) -> Iterator[str]:
+        """A folder and every one in it, however deep; none that a link leads to."""
+        if self.look(folder) is not Place.FOLDER:
+            return
+        yield folder
+        with self._entries(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        for name in names:
+            yield from self.folders_below(f"{folder}/{name}")
+
     def _obstacle(self, file: str) -> str:
         """The file that stands where a folder above the name would."""
         while self.look(file) is Place.BLOCKED:
