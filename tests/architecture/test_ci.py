@@ -22,11 +22,8 @@ CLUSTER = [
     "make test-cluster",
     "make cluster-down",
 ]
-OUTSIDE = ["make test ARGS=tests/e2e tests/conformance"]
-INSIDE = [
-    "make test ARGS=tests/unit tests/chart tests/integration",
-    "make test-matrix VERSIONS=3.13",
-]
+OUTSIDE = ["make test ARGS=tests/e2e tests/conformance", "make test-matrix VERSIONS=3.13"]
+INSIDE = ["make test ARGS=tests/unit tests/chart tests/integration"]
 RUN_BEFORE = ["cluster", "architecture", "e2e", "conformance", "unit", "chart", "integration"]
 REST = "make test ARGS=" + " ".join(f"--ignore=tests/{name}" for name in RUN_BEFORE)
 
