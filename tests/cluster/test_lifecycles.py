@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.support.cluster.commands import Namespace, eventually, names_of, new_namespace, run
 from tests.support.cluster.releases import (
     ALONE,
@@ -30,8 +32,9 @@ def test_an_uninstall_leaves_nothing_but_what_the_page_says(images: None) -> Non
             assert left == LEFT
 
 
-def test_what_helm_renders_is_applied_without_helm(site: Namespace) -> None:
-    release = alone(site)
+@pytest.mark.parametrize("major", MAJORS, ids=lambda major: f"helm{major}")
+def test_what_helm_renders_is_applied_without_helm(site: Namespace, major: int) -> None:
+    release = alone(site, major=major)
     text = release.render("--skip-tests")
     site.kubectl("apply", "--server-side", "--filename", "-", stdin=text)
     release.settle("state", 1)
