@@ -4,8 +4,8 @@ import secrets
 from typing import Any
 
 from tests.cluster.conftest import Demo
-from tests.support.cluster.commands import Manifest, Namespace, new_namespace
-from tests.support.cluster.releases import GARDENS, SMALL, Release
+from tests.support.cluster.commands import Namespace, new_namespace
+from tests.support.cluster.releases import GARDENS, SMALL, Release, admit, peer_of
 from tests.support.helm import OVER_STATE
 
 PORT = 6367
@@ -32,7 +32,7 @@ def _values(upstream: Release) -> dict[str, Any]:
         "image": {"tag": "local"},
         "gateway": {**service, "replicas": 1},
         "maintenance": {**service, "gardens": {"toml": GARDENS, "existingConfigMap": ""}},
-        "networkPolicy": {"stateService": {"ports": [PORT], "to": [_peer(upstream.namespace)]}},
+        "networkPolicy": {"stateService": {"ports": [PORT], "to": [peer_of(upstream.namespace)]}},
     }
 
 
@@ -42,17 +42,5 @@ def _admit(guest: Namespace, upstream: Release) -> None:
         "app.kubernetes.io/instance": upstream.name,
         "app.kubernetes.io/component": "state",
     }
-    policy = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": f"{guest.name}-to-state"},
-        "spec": {
-            "podSelector": {"matchLabels": labels},
-            "ingress": [{"from": [_peer(guest)], "ports": [{"port": PORT}]}],
-        },
-    }
-    upstream.namespace.apply(policy)
-
-
-def _peer(namespace: Namespace) -> Manifest:
-    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace.name}}}
+    name = f"{guest.name}-to-state"
+    admit(upstream.namespace, labels, name=name, peer=peer_of(guest), port=PORT)

@@ -28,6 +28,11 @@ async def gateway_process(
         yield running
 
 
+async def until_in_flight(service: ServiceProcess, count: int) -> None:
+    line = f'commonhold_in_flight{{service="gateway"}} {count:.1f}'
+    await service.until_ops("/metrics", status=200, holding=line)
+
+
 def call_bytes(
     tool: str, arguments: Mapping[str, Any], *, meta: Mapping[str, Any] | None = None
 ) -> bytes:

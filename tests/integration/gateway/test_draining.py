@@ -8,26 +8,21 @@ import pytest
 from mcp.client import Client
 
 from commonhold_gateway.settings import STATEFUL, STATELESS
-from tests.support.gateway_process import call_bytes, gateway_process
+from tests.support.gateway_process import call_bytes, gateway_process, until_in_flight
 from tests.support.held_writes import writes_held_up
 from tests.support.mcp_clients import ERAS, bearer, mcp_client, texts
 from tests.support.mcp_messages import begin_session, memory_call
 from tests.support.postgres import fetch_value
 from tests.support.raw_http import RawConnection
-from tests.support.service_process import PATIENT, TOKEN, ServiceProcess
+from tests.support.service_process import PATIENT, TOKEN
 
 # Of each era; together below the bound of calls a client, and below the size of the pool.
 CALLS = 8
-IN_FLIGHT = 'commonhold_in_flight{{service="gateway"}} {:.1f}'
 
 
 async def create(client: Client, path: str) -> str:
     arguments = {"command": "create", "path": path, "content": "x"}
     return texts(await client.call_tool("memory", arguments))[0]
-
-
-async def until_in_flight(service: ServiceProcess, count: int) -> None:
-    await service.until_ops("/metrics", status=200, holding=IN_FLIGHT.format(count))
 
 
 @pytest.mark.parametrize("sessions", [STATELESS, STATEFUL])

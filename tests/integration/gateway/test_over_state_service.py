@@ -13,6 +13,7 @@ from tests.support.gateway_process import (
     call,
     call_bytes,
     gateway_process,
+    until_in_flight,
 )
 from tests.support.gateway_service import called, reply_of
 from tests.support.held_writes import writes_held_up
@@ -25,7 +26,6 @@ UPSTREAM = "up-token"
 SKILL = "---\nname: greet\ndescription: How to greet\n---\nSay hello.\n"
 NOTE = "Next: tag v2."
 CALLS = 4
-IN_FLIGHT = 'commonhold_in_flight{{service="gateway"}} {:.1f}'
 
 
 def over(port: int, *, token: str = UPSTREAM) -> dict[str, str]:
@@ -222,7 +222,7 @@ async def test_calls_that_outlast_the_drain_are_cut_before_the_store_closes(
             connection = await stack.enter_async_context(await gateway.connect())
             arguments = {"command": "create", "path": f"/user/{number}", "content": "x"}
             await connection.send(call_bytes("memory", arguments))
-        await gateway.until_ops("/metrics", status=200, holding=IN_FLIGHT.format(CALLS))
+        await until_in_flight(gateway, CALLS)
         gateway.signal(signal.SIGTERM)
         assert await gateway.exit_status() == 0
         assert len(gateway.events("drain_deadline_passed")) == 1

@@ -174,20 +174,30 @@ def admit_to_postgres(namespace: Namespace, *, guest: Namespace | None = None) -
 
     They are those of the namespace, or of the one that is named.
     """
-    labels = {"app.kubernetes.io/name": DEMO_POSTGRES}
-    peer: Manifest = {"podSelector": {}}
-    if guest is not None:
-        peer = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": guest.name}}}
+    peer: Manifest = {"podSelector": {}} if guest is None else peer_of(guest)
+    name = f"{(guest or namespace).name}-to-postgres"
+    admit(namespace, {"app.kubernetes.io/name": DEMO_POSTGRES}, name=name, peer=peer, port=5432)
+
+
+def admit(
+    namespace: Namespace, labels: dict[str, str], *, name: str, peer: Manifest, port: int
+) -> None:
+    """Let a peer call a port of the pods with these labels, by a policy of that name."""
     policy = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {"name": f"{(guest or namespace).name}-to-postgres"},
+        "metadata": {"name": name},
         "spec": {
             "podSelector": {"matchLabels": labels},
-            "ingress": [{"from": [peer], "ports": [{"port": 5432}]}],
+            "ingress": [{"from": [peer], "ports": [{"port": port}]}],
         },
     }
     namespace.apply(policy)
+
+
+def peer_of(namespace: Namespace) -> Manifest:
+    """Every pod of a namespace, as a policy names them."""
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace.name}}}
 
 
 def restarts(pods: Sequence[Manifest]) -> int:

@@ -6,28 +6,14 @@ import socket
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.ops.settings import Address
-from tests.support.gateway_service import RunningGateway, running_gateway
+from tests.support.drains import assert_drained, stop
+from tests.support.gateway_service import running_gateway
 from tests.support.held_stores import GatedStore
 from tests.support.mcp_messages import begin_session, memory_call, open_stream
 from tests.support.raw_http import RawConnection
 
 VIEW = memory_call({"command": "view", "path": "/user/a"}, era="2025-11-25")
 CLIENTS = 30
-
-
-def stop(gateway: RunningGateway) -> Address:
-    """Where it listened."""
-    address = gateway.address
-    gateway.health.drain()
-    gateway.server.stop_accepting()
-    return address
-
-
-async def assert_drained(gateway: RunningGateway, address: Address) -> None:
-    await asyncio.wait_for(gateway.server.drain(), 10)
-    with pytest.raises(ConnectionRefusedError):
-        await RawConnection.open(address.host, address.port)
 
 
 async def assert_last_answer(connection: RawConnection) -> None:

@@ -6,11 +6,11 @@ import socket
 import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
-from commonhold.ops.settings import Address
+from tests.support.drains import assert_drained, stop
 from tests.support.goldens.expectations import assert_ok
 from tests.support.held_stores import GatedStore
 from tests.support.raw_http import RawConnection, request_bytes
-from tests.support.wire_service import TOKEN, Wire, running
+from tests.support.wire_service import TOKEN, running
 
 READ = request_bytes(
     "POST",
@@ -20,20 +20,6 @@ READ = request_bytes(
 )
 ABSENT = '{"document":null}'
 CLIENTS = 30
-
-
-def stop(wire: Wire) -> Address:
-    """Where it listened."""
-    address = wire.address
-    wire.health.drain()
-    wire.server.stop_accepting()
-    return address
-
-
-async def assert_drained(wire: Wire, address: Address) -> None:
-    await asyncio.wait_for(wire.server.drain(), 10)
-    with pytest.raises(ConnectionRefusedError):
-        await RawConnection.open(address.host, address.port)
 
 
 async def assert_last_answer(connection: RawConnection) -> None:
