@@ -15,6 +15,7 @@ from commonhold.usecases.upkeep.passes import ModelStage, maintain
 from commonhold.usecases.upkeep.prunes import PruneReport, prune
 from commonhold.usecases.upkeep.reports import SKIP_LABELS, PassReport
 from commonhold.usecases.upkeep.result_json import pass_object, prune_object
+from commonhold.usecases.upkeep.shortfalls import is_cut_short
 from commonhold_maintenance.fenced_stores import Acts, WorkedStore
 from commonhold_maintenance.gardens import RETENTION, ErasureRule, Retention, ScheduledGarden
 from commonhold_maintenance.schedules import Schedule
@@ -141,12 +142,14 @@ def _outcome_of_pass(report: PassReport) -> Outcome:
 def _outcome_of_prunes(reports: list[PruneReport], *, dry_run: bool) -> Outcome:
     spared = [one.reason for report in reports for one in report.spared]
     kept = [one.reason for report in reports for one in report.kept]
+    unfinished = [one for report in reports for one in report.unfinished]
     erased = sum(len(report.conversations) + len(report.documents) for report in reports)
     return Outcome(
         report={"rules": [_shortened(prune_object(report)) for report in reports]},
         actions={} if dry_run else {REDACT: erased},
         skips=Counter(SKIP_LABELS[reason] for reason in (*spared, *kept)),
-        is_whole=True,
+        is_whole=not unfinished,
+        is_cut_short=is_cut_short(unfinished),
     )
 
 

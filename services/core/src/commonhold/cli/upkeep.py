@@ -153,7 +153,7 @@ def prune_store(
     root: Root = None,
     schema: Schema = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Erase conversations that have long been quiet, or documents long unchanged."""
     try:
         age = parse_duration(older_than)
@@ -180,6 +180,9 @@ def prune_store(
 
     report, client = asyncio.run(run())
     answer(prune_object(report, client=client), _prune_lines(report), as_json=as_json)
+    for shortfall in report.unfinished:
+        _complain(str(shortfall))
+    return _FAILED if report.unfinished else 0
 
 
 async def _run_pass(settings: StoreSettings, garden: Garden, run: Pass) -> PassReport:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from commonhold.contract.errors import CommonholdError
 from commonhold.contract.ids import check_conversation_id
 from commonhold.usecases.upkeep.holds import NO_HOLDS
 from commonhold.usecases.upkeep.retention_ports import (
@@ -12,7 +11,12 @@ from commonhold.usecases.upkeep.retention_ports import (
     require_enumerable,
     require_erasable,
 )
-from commonhold.usecases.upkeep.session_listings import DocumentName, erase_sessions
+from commonhold.usecases.upkeep.session_listings import (
+    DocumentName,
+    SessionErasure,
+    erase_sessions,
+)
+from commonhold.usecases.upkeep.shortfalls import Steps
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +46,7 @@ EVERYTHING = Selection()
 class ConversationErasure(msgspec.Struct, frozen=True, kw_only=True):
     """What was erased: turns matched, blank ones included, and documents of sessions.
 
-    `unfinished` names the step that was not done; the turns are erased all the same.
+    `unfinished` names the steps that were not done; the turns are erased all the same.
     """
 
     conversation_id: str
@@ -70,14 +74,16 @@ async def redact_conversation(
     )
     if not selection.is_everything:
         return ConversationErasure(conversation_id=conversation_id, count=count)
-    try:
+    steps = Steps()
+    found = SessionErasure()
+    with steps.attempt("the documents under sessions/ were not erased"):
         scopes = await require_enumerable(store).scopes()
-    except CommonholdError as error:
-        unfinished = f"the documents under sessions/ were not erased: {error.message}"
-        return ConversationErasure(
-            conversation_id=conversation_id, count=count, unfinished=unfinished
+        found = await erase_sessions(
+            store, store, {conversation_id}, scopes=scopes, actor=actor, holds=NO_HOLDS, steps=steps
         )
-    found = await erase_sessions(
-        store, store, {conversation_id}, scopes=scopes, actor=actor, holds=NO_HOLDS
+    return ConversationErasure(
+        conversation_id=conversation_id,
+        count=count,
+        documents=found.erased,
+        unfinished="; ".join(map(str, steps.shortfalls)) or None,
     )
-    return ConversationErasure(conversation_id=conversation_id, count=count, documents=found.erased)

@@ -18,6 +18,7 @@ from commonhold.usecases.upkeep.protections import CHANGED, HELD
 from commonhold.usecases.upkeep.prunes import PruneReport
 from commonhold.usecases.upkeep.retention_ports import require_enumerable, require_expirable
 from commonhold.usecases.upkeep.session_listings import DocumentName, KeptDocument
+from commonhold.usecases.upkeep.shortfalls import Steps
 
 
 async def expire_documents(
@@ -34,7 +35,8 @@ async def expire_documents(
     """Erase what is in the scopes whose name starts with one of `scopes`, unchanged for so long.
 
     Each erasure is of the version that was looked at. `acts` erases instead of the store: a
-    view of it that stands under a claim. Raises ConfigurationError, before anything is
+    view of it that stands under a claim. What the store refuses is reported, and the rest is
+    erased. Raises ConfigurationError, before anything is
     written, when the store can neither list documents by age nor enumerate itself.
     """
     documents = require_expirable(store)
@@ -42,17 +44,22 @@ async def expire_documents(
     cutoff = cutoff_of(read_clock(clock), older_than)
     erased: list[DocumentName] = []
     kept: list[KeptDocument] = []
+    steps = Steps()
     for scope in names:
+        if steps.is_cut_short:
+            break
         if not scope.startswith(tuple(scopes)):
             continue
-        async for found in _aged(documents, scope, before=cutoff):
-            reason = HELD if _is_held(scope, found.path, holds) else None
-            if reason is None and not dry_run:
-                reason = await _erase(acts or documents, scope, found, actor=actor)
-            if reason is None:
-                erased.append(DocumentName(scope, found.path))
-            else:
-                kept.append(KeptDocument(scope=scope, path=found.path, reason=reason))
+        with steps.attempt(f"documents in {scope} may not be erased"):
+            async for found in _aged(documents, scope, before=cutoff):
+                with steps.attempt(f"/{found.path} in {scope} was not erased"):
+                    reason = HELD if _is_held(scope, found.path, holds) else None
+                    if reason is None and not dry_run:
+                        reason = await _erase(acts or documents, scope, found, actor=actor)
+                    if reason is None:
+                        erased.append(DocumentName(scope, found.path))
+                    else:
+                        kept.append(KeptDocument(scope=scope, path=found.path, reason=reason))
     return PruneReport(
         cutoff=cutoff,
         dry_run=dry_run,
@@ -60,6 +67,7 @@ async def expire_documents(
         conversations=(),
         documents=tuple(erased),
         kept=tuple(kept),
+        unfinished=tuple(steps.shortfalls),
     )
 
 

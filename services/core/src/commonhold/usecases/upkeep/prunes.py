@@ -25,8 +25,10 @@ from commonhold.usecases.upkeep.retention_ports import (
 from commonhold.usecases.upkeep.session_listings import (
     DocumentName,
     KeptDocument,
+    SessionErasure,
     erase_sessions,
 )
+from commonhold.usecases.upkeep.shortfalls import Shortfall, Steps
 
 EVERY_CONVERSATION: Sequence[str] = ("",)
 # Turns looked at at a time when nothing cheaper tells whether all of them are blank.
@@ -60,7 +62,10 @@ class PrunePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What went, or in a dry run what would; and what a hold or a new turn has spared."""
+    """What went, or in a dry run what would; and what a hold or a new turn has spared.
+
+    `unfinished` names what was refused: the rest is erased all the same.
+    """
 
     cutoff: datetime
     dry_run: bool
@@ -69,6 +74,7 @@ class PruneReport(msgspec.Struct, frozen=True, kw_only=True):
     documents: tuple[DocumentName, ...]
     spared: tuple[SparedConversation, ...] = ()
     kept: tuple[KeptDocument, ...] = ()
+    unfinished: tuple[Shortfall, ...] = ()
 
 
 async def prune(
@@ -84,7 +90,8 @@ async def prune(
 ) -> PruneReport:
     """Erase the conversations, of those whose id starts with a prefix, quiet for so long.
 
-    A turn appended after the plan was made survives, whenever it comes. `acts` erases
+    A turn appended after the plan was made survives, whenever it comes. What the store
+    refuses is reported, and the rest is erased. `acts` erases
     instead of the store: a view of it that stands under a claim. Raises ConfigurationError,
     before anything is written, when the store can neither erase turns nor enumerate itself.
     """
@@ -92,22 +99,29 @@ async def prune(
     everything = require_enumerable(store)
     cutoff = cutoff_of(read_clock(clock), older_than)
     named = [one for one in await everything.conversations() if one.startswith(tuple(prefixes))]
-    plan = await _plan(store, eraser, named, cutoff=cutoff, holds=holds)
+    steps = Steps()
+    plan = await _plan(store, eraser, named, cutoff=cutoff, holds=holds, steps=steps)
     if dry_run:
         erased, spared = plan.conversations, plan.spared
         turns = sum(planned.turns for planned in erased)
     else:
-        turns, erased, spared = await _carry_out(store, acts or eraser, plan, actor=actor)
+        turns, erased, spared = await _carry_out(
+            store, acts or eraser, plan, actor=actor, steps=steps
+        )
     traced = {*plan.blank, *(planned.conversation_id for planned in erased)}
-    sessions = await erase_sessions(
-        store,
-        acts or store,
-        traced,
-        scopes=await everything.scopes() if traced else (),
-        actor=actor,
-        holds=holds,
-        dry_run=dry_run,
-    )
+    sessions = SessionErasure()
+    if traced and not steps.is_cut_short:
+        with steps.attempt("the documents under sessions/ were not erased"):
+            sessions = await erase_sessions(
+                store,
+                acts or store,
+                traced,
+                scopes=await everything.scopes(),
+                actor=actor,
+                holds=holds,
+                steps=steps,
+                dry_run=dry_run,
+            )
     return PruneReport(
         cutoff=cutoff,
         dry_run=dry_run,
@@ -116,6 +130,7 @@ async def prune(
         documents=sessions.erased,
         spared=spared,
         kept=sessions.held,
+        unfinished=tuple(steps.shortfalls),
     )
 
 
@@ -126,27 +141,40 @@ async def _plan(
     *,
     cutoff: datetime,
     holds: Holds,
+    steps: Steps,
 ) -> PrunePlan:
     planned: list[PlannedConversation] = []
     spared: list[SparedConversation] = []
     blank: list[str] = []
-    for conversation_id in conversations:
-        newest = await _newest_turn(store, conversation_id)
-        if newest is None or newest.created_at >= cutoff:
+    for name in conversations:
+        newest, is_blank = None, False
+        with steps.attempt(f"conversation {name} was not looked at"):
+            newest = await _quiet_turn(store, name, cutoff=cutoff)
+            is_blank = newest is not None and await _is_blank(store, eraser, newest)
+        if steps.is_cut_short:
+            break
+        if newest is None:
             continue
-        is_blank = newest.redacted and await _is_blank(store, eraser, newest)
-        if holds.holds_conversation(conversation_id):
+        if holds.holds_conversation(name):
             if not is_blank:
-                spared.append(SparedConversation(conversation_id=conversation_id, reason=HELD))
+                spared.append(SparedConversation(conversation_id=name, reason=HELD))
         elif is_blank:
-            blank.append(conversation_id)
+            blank.append(name)
         else:
             planned.append(
                 PlannedConversation(
-                    conversation_id=conversation_id, turns=newest.turn, last_at=newest.created_at
+                    conversation_id=name, turns=newest.turn, last_at=newest.created_at
                 )
             )
     return PrunePlan(conversations=tuple(planned), spared=tuple(spared), blank=tuple(blank))
+
+
+async def _quiet_turn(
+    store: TurnReader, conversation_id: str, *, cutoff: datetime
+) -> ConversationTurn | None:
+    """The newest turn of a conversation that is quiet since the cutoff."""
+    newest = await _newest_turn(store, conversation_id)
+    return None if newest is None or newest.created_at >= cutoff else newest
 
 
 async def _newest_turn(store: TurnReader, conversation_id: str) -> ConversationTurn | None:
@@ -162,6 +190,8 @@ async def _is_blank(store: TurnReader, eraser: Erasable, newest: ConversationTur
     A conversation pruned before is known by its last act, whatever its length. Blank turns
     hold nothing, and the first that is not blank ends the looking.
     """
+    if not newest.redacted:
+        return False
     name = newest.conversation_id
     acts = await eraser.turn_redactions(conversations=[name], limit=DEFAULT_TRAIL_LIMIT)
     if len({turn for act in acts for turn in act.turns}) >= newest.turn:
@@ -176,16 +206,19 @@ async def _is_blank(store: TurnReader, eraser: Erasable, newest: ConversationTur
 
 
 async def _carry_out(
-    store: TurnReader, eraser: TurnEraser, plan: PrunePlan, *, actor: str | None
+    store: TurnReader, eraser: TurnEraser, plan: PrunePlan, *, actor: str | None, steps: Steps
 ) -> tuple[int, tuple[PlannedConversation, ...], tuple[SparedConversation, ...]]:
     turns = 0
     erased: list[PlannedConversation] = []
     spared = list(plan.spared)
     for planned in plan.conversations:
         name = planned.conversation_id
-        if await store.last_turn_number(name) != planned.turns:
-            spared.append(SparedConversation(conversation_id=name, reason=CHANGED))
-            continue
-        turns += await eraser.redact_turns(name, through=planned.turns, actor=actor)
-        erased.append(planned)
+        if steps.is_cut_short:
+            break
+        with steps.attempt(f"conversation {name} was not erased"):
+            if await store.last_turn_number(name) != planned.turns:
+                spared.append(SparedConversation(conversation_id=name, reason=CHANGED))
+                continue
+            turns += await eraser.redact_turns(name, through=planned.turns, actor=actor)
+            erased.append(planned)
     return turns, tuple(erased), tuple(spared)

@@ -26,7 +26,7 @@ def erasure_object(erasure: ConversationErasure, *, client: str | None = None) -
 
 
 def prune_object(report: PruneReport, *, client: str | None = None) -> dict[str, Any]:
-    return {
+    fields = {
         "verb": "prune",
         "cutoff": format_seconds(report.cutoff),
         "dry_run": report.dry_run,
@@ -43,6 +43,8 @@ def prune_object(report: PruneReport, *, client: str | None = None) -> dict[str,
         "client": client,
         "skipped": msgspec.to_builtins((*report.spared, *report.kept)),
     }
+    unfinished = [str(one) for one in report.unfinished]
+    return fields | {"unfinished": unfinished} if unfinished else fields
 
 
 def format_seconds(moment: datetime) -> str:

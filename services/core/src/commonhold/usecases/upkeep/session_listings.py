@@ -12,6 +12,7 @@ from commonhold.usecases.session_documents import SESSIONS_PREFIX
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.listings import entries_in
 from commonhold.usecases.upkeep.protections import HELD
+from commonhold.usecases.upkeep.shortfalls import Steps
 
 
 class DocumentName(msgspec.Struct, frozen=True):
@@ -42,19 +43,27 @@ async def erase_sessions(
     scopes: Collection[str],
     actor: str | None,
     holds: Holds,
+    steps: Steps,
     dry_run: bool = False,
 ) -> SessionErasure:
-    """Redact the session documents of some conversations; those redacted already stay out."""
+    """Redact the session documents of some conversations; those redacted already stay out.
+
+    A scope, or a document, that is refused is noted in `steps`, and the others go on.
+    """
     erased: list[DocumentName] = []
     held: list[KeptDocument] = []
     for scope in scopes:
-        async for path in _paths_in(documents, scope, conversations):
-            if holds.holds_scope(scope):
-                held.append(KeptDocument(scope=scope, path=path))
-                continue
-            if not dry_run:
-                await eraser.redact(scope, path=path, actor=actor)
-            erased.append(DocumentName(scope, path))
+        with steps.attempt(f"documents under sessions/ in {scope} may not be erased"):
+            async for path in _paths_in(documents, scope, conversations):
+                if holds.holds_scope(scope):
+                    held.append(KeptDocument(scope=scope, path=path))
+                    continue
+                with steps.attempt(f"/{path} in {scope} was not erased"):
+                    if not dry_run:
+                        await eraser.redact(scope, path=path, actor=actor)
+                    erased.append(DocumentName(scope, path))
+        if steps.is_cut_short:
+            break
     return SessionErasure(tuple(erased), tuple(held))
 
 
