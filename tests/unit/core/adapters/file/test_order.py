@@ -11,6 +11,7 @@ from tests.support.recorded_calls import RecordingCalls
 
 WRITTEN, SYNCED = ["write temporary", "begin temporary"], ["sync temporary"]
 INTENT = ["write .store.lock", "sync .store.lock"]
+INTENT_AND_SYNCED = ["write .store.lock", "begin .store.lock", *SYNCED, "sync .store.lock"]
 AT_REST = ["cut .store.lock"]
 HELLO = [Message(role="user", content="hello")]
 
@@ -41,8 +42,7 @@ async def test_an_overwrite_lasts_before_it_is_answered(
     await store.write("u:x", "a", "two")
     assert calls.names == [
         *WRITTEN,
-        *INTENT,
-        *SYNCED,
+        *INTENT_AND_SYNCED,
         *grown("u%3Ax/versions/a.jsonl"),
         "move to u%3Ax/documents/a.md",
         "sync folder u%3Ax/documents",
@@ -58,8 +58,7 @@ async def test_the_names_of_new_files_and_folders_last_too(
         *WRITTEN,
         "sync folder u%3Ax/documents",
         "sync folder u%3Ax/versions",
-        *INTENT,
-        *SYNCED,
+        *INTENT_AND_SYNCED,
         *grown("u%3Ax/versions/new/b.jsonl"),
         "sync folder u%3Ax/versions/new",
         "move to u%3Ax/documents/new/b.md",
@@ -85,8 +84,7 @@ async def test_a_rename_removes_its_source_last(store: FileStore, calls: Recordi
     await store.rename("u:x", "a", "b")
     assert calls.names == [
         *WRITTEN,
-        *INTENT,
-        *SYNCED,
+        *INTENT_AND_SYNCED,
         *grown("u%3Ax/versions/a.jsonl"),
         *grown("u%3Ax/versions/b.jsonl"),
         "sync folder u%3Ax/versions",

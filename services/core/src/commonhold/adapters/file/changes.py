@@ -123,9 +123,12 @@ class Change:
             self._sync_drafts()
         try:
             self._journal.record(intent)
-            # Neither need last before the other, only both before a row: most of this was done
-            # by the disk while the intent was waited for.
-            self._sync_drafts()
+            if self._drafts:
+                # Neither need last before the other, only both before a row: one wait of the
+                # disk makes both last, or nearly.
+                self._journal.begin_sync()
+                self._sync_drafts()
+            self._journal.sync()
             for growth, (_, line) in zip(intent.growths, self._rows, strict=True):
                 self._grow(growth, line)
         except OSError:

@@ -94,10 +94,18 @@ class Journal:
         self._calls = calls
 
     def record(self, intent: Intent) -> None:
-        """Make an intent last; once its rows are there, the change is finished by anybody."""
+        """Write an intent, which `sync` makes last; behind both come its rows.
+
+        Once those are there, the change is finished by anybody.
+        """
         payload = _encoder.encode(intent)
         framed = b"%08x %s" % (zlib.crc32(payload), payload)
         write_all(self._calls, self._fd, framed, offset=len(REST))
+
+    def begin_sync(self) -> None:
+        self._calls.begin_sync(self._fd)
+
+    def sync(self) -> None:
         self._calls.sync(self._fd)
 
     def clear(self) -> None:
