@@ -15,7 +15,7 @@ from commonhold.adapters.file.calls import SystemCalls
 from commonhold.adapters.file.journal import Growth
 from commonhold.contract import PathInvalidError
 from tests.support.file_kills import EndedError
-from tests.support.file_trees import read_tree
+from tests.support.file_trees import read_tree, write_tree
 
 LOCK = ".store.lock"
 DOCUMENTS = "u%3Ax/documents"
@@ -161,6 +161,45 @@ async def test_an_erasure_of_a_scope_leaves_no_draft_in_any_folder_of_it(tmp_pat
         assert await store.redact("u:x") == 1
     assert not draft.exists()
     assert (kept / ".neosian-tmp-0").exists()
+
+
+ERASURES: Mapping[str, Act] = {
+    "scope": lambda store: store.redact("u:x"),
+    "path": lambda store: store.redact("u:x", path="n/a"),
+    "conversation": lambda store: store.redact_turns("c"),
+    "turns": lambda store: store.redact_turns("c", through=1),
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "erasure"),
+    [
+        (DOCUMENTS, "scope"),
+        (f"{DOCUMENTS}/far/away", "scope"),
+        ("u%3Ax/versions", "scope"),
+        (f"{DOCUMENTS}/n", "path"),
+        ("u%3Ax/versions/n", "path"),
+        ("conversations/c", "conversation"),
+        ("conversations/c", "turns"),
+    ],
+)
+async def test_an_erasure_that_finds_nothing_leaves_no_draft_either(
+    tmp_path: Path, folder: str, erasure: str
+) -> None:
+    root = tmp_path / "root"
+    write_tree(root, {f"{folder}/.neosian-tmp-7": "of a first write that was not begun"})
+    async with FileStore(root) as store:
+        assert await ERASURES[erasure](store) == 0
+        assert await store.redactions("u:x") == ()
+        assert await store.turn_redactions() == ()
+    assert read_tree(root) == {LOCK: b"\x00"}
+
+
+@pytest.mark.parametrize("erasure", ERASURES)
+async def test_an_erasure_of_nothing_changes_nothing(tmp_path: Path, erasure: str) -> None:
+    async with FileStore(tmp_path) as store:
+        assert await ERASURES[erasure](store) == 0
+    assert read_tree(tmp_path) == {LOCK: b"\x00"}
 
 
 async def test_an_intent_of_an_older_release_is_finished(tmp_path: Path) -> None:

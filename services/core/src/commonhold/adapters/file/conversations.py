@@ -23,6 +23,7 @@ from commonhold.adapters.file.layout import (
     turns_file,
 )
 from commonhold.adapters.file.ledgers import EMPTY, Ledger, Scans
+from commonhold.adapters.file.leftovers import clear_folders
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.errors import ConversationFormatError
@@ -166,11 +167,14 @@ class Conversations:
         actor: str | None,
     ) -> int:
         rows, numbers = self._matched(tree, conversation_id, through=through, turns=turns)
+        folder = conversation_folder(conversation_id)
+        with _refusing(conversation_id, folder):
+            is_littered = clear_folders(tree, change, (folder,))
         if not numbers:
+            if is_littered:
+                change.commit()
             return 0
         now = self._log(tree, conversation_id).follow(read_clock(self._clock))
-        for leftover in tree.leftovers(conversation_folder(conversation_id)):
-            change.remove(leftover)
         change.put_lines(turns_file(conversation_id), rows)
         self._blank_projections(tree, change, conversation_id, frozenset(numbers))
         act = ConversationRedaction(

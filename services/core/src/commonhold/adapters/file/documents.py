@@ -3,7 +3,7 @@
 docs/reference/stores.md, section 4.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -18,12 +18,11 @@ from commonhold.adapters.file.envelopes import (
 from commonhold.adapters.file.faults import RowFaultError
 from commonhold.adapters.file.layout import (
     document_file,
-    documents_folder,
     scope_trail,
     versions_file,
-    versions_folder,
 )
 from commonhold.adapters.file.ledgers import EMPTY, Ledger, Scans
+from commonhold.adapters.file.leftovers import clear_leftovers
 from commonhold.adapters.file.records import (
     Held,
     History,
@@ -204,13 +203,15 @@ class Documents:
     ) -> int:
         """Blank what is there, in the order of docs/reference/filestore.md, section 6."""
         targets = self._targets(tree, scope, path)
+        is_littered = clear_leftovers(tree, change, scope, path)
         if not targets:
+            if is_littered:
+                change.commit()
             return 0
         now = read_clock(self._clock)
         for target in targets:
             now = self._ledger(tree, scope, target, get_mark(tree, scope, target)).follow(now)
         look_for_trail(tree, scope)
-        self._clear_leftovers(tree, change, scope, path)
         for target in targets:
             self._blank(tree, change, scope, target)
         act = MemoryRedaction(path=path, actor=actor, created_at=now, count=len(targets))
@@ -339,19 +340,6 @@ class Documents:
         files = (document_file(scope, path), versions_file(scope, path))
         is_there = any(look(tree, file, scope=scope, path=path) is Place.FILE for file in files)
         return [path] if is_there else []
-
-    def _clear_leftovers(self, tree: Tree, change: Change, scope: str, path: str | None) -> None:
-        """What a dead process left where the target is may hold what is to be erased."""
-        folders: Iterable[str]
-        if path is None:
-            tops = (documents_folder(scope), versions_folder(scope))
-            folders = sorted(folder for top in tops for folder in tree.folders_below(top))
-        else:
-            files = (document_file(scope, path), versions_file(scope, path))
-            folders = [file.rpartition("/")[0] for file in files]
-        for folder in folders:
-            for leftover in tree.leftovers(folder):
-                change.remove(leftover)
 
     def _blank(self, tree: Tree, change: Change, scope: str, path: str) -> None:
         file = versions_file(scope, path)
