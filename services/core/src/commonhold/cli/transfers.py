@@ -86,7 +86,7 @@ async def _move(source: OperatedStore, target: OperatedStore, choice: Choice) ->
         except (MemoryConflictError, ConversationConflictError) as error:
             # The conflict stands, whether or not what is there can still be told.
             with suppress(CommonholdError):
-                units = tuple(left) or await units_of(source, choice)
+                units = tuple(left) or (await units_of(source, choice)).units
                 taken = await taken_of(target, units)
                 error.add_note(_way_on(taken, [unit for unit in units if unit not in taken]))
             raise

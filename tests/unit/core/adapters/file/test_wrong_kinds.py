@@ -4,13 +4,11 @@ import asyncio
 import os
 import re
 import shutil
-import stat
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from structlog.testing import capture_logs
@@ -20,29 +18,36 @@ from commonhold.adapters.file.calls import SystemCalls
 from commonhold.adapters.file.journal import Growth, Intent, Journal, Move
 from commonhold.adapters.file.tree import Tree
 from commonhold.contract import (
-    CommonholdError,
     ConversationArchive,
-    ConversationProjection,
     ConversationRedaction,
     ConversationTurn,
     MemoryDocument,
     MemoryRedaction,
-    Message,
     ScopeArchive,
 )
 from commonhold.contract.documents import version_of
 from commonhold.usecases.transfers.transfers import transfer
 from commonhold.usecases.transfers.units import Unit
 from tests.support.file_trees import read_tree
+from tests.support.misplaced import (
+    CONVERSATION,
+    ENTRY,
+    FILES,
+    FOLDERS,
+    HELLO,
+    KINDS,
+    LOCK,
+    SCOPE,
+    Call,
+    filled_root,
+    planted,
+    put_back,
+    told_by,
+)
 from tests.support.roots import temporary_root
 
-HELLO = (Message(role="user", content="hello"),)
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
-ENTRY = ConversationProjection(turn=1, kind="log", text="x")
 NOBODY = 65534
-LOCK = ".store.lock"
-SCOPE = "u%3Ax"
-CONVERSATION = "conversations/c"
 
 
 def document(path: str) -> MemoryDocument:
@@ -51,29 +56,7 @@ def document(path: str) -> MemoryDocument:
     )
 
 
-Write: TypeAlias = Callable[[FileStore], Awaitable[object]]
-Plant: TypeAlias = Callable[[Path], object]
-
-
-def linked_to(target: str) -> Plant:
-    return lambda place: place.symlink_to(target)
-
-
-def full_folder(place: Path) -> None:
-    place.mkdir()
-    (place / "theirs").write_text("theirs")
-
-
-KINDS: Mapping[str, Plant] = {
-    "file": lambda place: place.write_text("theirs"),
-    "folder": full_folder,
-    "pipe": os.mkfifo,
-    "device": lambda place: os.mknod(place, stat.S_IFCHR | 0o600, os.makedev(1, 3)),
-    "link away": linked_to("/etc"),
-    "link in a loop": lambda place: place.symlink_to(place.name),
-}
-
-MEMORY: Mapping[str, Write] = {
+MEMORY: Mapping[str, Call] = {
     "write": lambda store: store.write("u:x", "n/a", "x"),
     "delete": lambda store: store.delete("u:x", "n/a"),
     "rename away": lambda store: store.rename("u:x", "n/a", "m/z"),
@@ -85,12 +68,12 @@ MEMORY: Mapping[str, Write] = {
     "redact_if": lambda store: store.redact_if("u:x", "n/a", expected_version=2),
     "redact the scope": lambda store: store.redact("u:x"),
 }
-TURNS: Mapping[str, Write] = {
+TURNS: Mapping[str, Call] = {
     "append_turn": lambda store: store.append_turn("c", HELLO),
     "append_projections": lambda store: store.append_projections("c", [ENTRY]),
     "redact_turns": lambda store: store.redact_turns("c"),
 }
-RESTORES: Mapping[str, Write] = {
+RESTORES: Mapping[str, Call] = {
     SCOPE: lambda store: store.restore_scope(
         ScopeArchive(
             scope="u:x",
@@ -110,24 +93,6 @@ RESTORES: Mapping[str, Write] = {
         )
     ),
 }
-FILES = (
-    LOCK,
-    f"{SCOPE}/documents/n/a.md",
-    f"{SCOPE}/versions/n/a.jsonl",
-    f"{SCOPE}/redactions.jsonl",
-    f"{CONVERSATION}/turns.jsonl",
-    f"{CONVERSATION}/projections.jsonl",
-    f"{CONVERSATION}/redactions.jsonl",
-)
-FOLDERS = (
-    SCOPE,
-    f"{SCOPE}/documents",
-    f"{SCOPE}/documents/n",
-    f"{SCOPE}/versions",
-    f"{SCOPE}/versions/n",
-    "conversations",
-    CONVERSATION,
-)
 PLACES = [
     *((place, kind) for place in FILES for kind in KINDS if kind != "file"),
     *((place, kind) for place in FOLDERS for kind in ("file", "pipe", "link in a loop")),
@@ -141,31 +106,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a device takes root")
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Path]:
-    """A root with something at every place."""
-    with temporary_root() as root:
-        asyncio.run(fill(root))
-        yield root
-
-
-async def fill(root: Path) -> None:
-    async with FileStore(root) as store:
-        for text in ("one", "two"):
-            await store.write("u:x", "n/a", text)
-            await store.write("u:x", "m/b", text)
-            await store.append_turn("c", HELLO)
-        await store.append_projections("c", [ENTRY])
-        await store.write("u:x", "m/erased", "x")
-        await store.redact("u:x", path="m/erased")
-        await store.redact_turns("c", turns=[2])
-
-
-@contextmanager
-def planted(filled: Path, place: str, kind: str) -> Iterator[Path]:
-    """A copy of the root with the wrong thing at a place, and what belonged there beside it."""
-    with temporary_root() as root:
-        shutil.copytree(filled, root)
-        (root / place).rename(root.with_name("aside"))
-        KINDS[kind](root / place)
+    with filled_root() as root:
         yield root
 
 
@@ -189,29 +130,10 @@ def nobody() -> Iterator[None]:
         os.setresuid(0, 0, 0)
 
 
-def writes_at(place: str) -> Mapping[str, Write]:
+def writes_at(place: str) -> Mapping[str, Call]:
     if place == LOCK:
         return {**MEMORY, **TURNS}
     return MEMORY if SCOPE in place else TURNS
-
-
-def put_back(root: Path, place: str) -> None:
-    wrong = root / place
-    if wrong.is_dir() and not wrong.is_symlink():
-        shutil.rmtree(wrong)
-    else:
-        wrong.unlink(missing_ok=True)
-    root.with_name("aside").rename(wrong)
-
-
-async def told_by(store: FileStore, write: Write) -> str | None:
-    """All that a refusal says, to its caller and in the log; None for a write that was made."""
-    with capture_logs() as logs:
-        try:
-            await write(store)
-        except CommonholdError as error:
-            return f"{error} {getattr(error, '__notes__', '')} {logs}"
-    return None
 
 
 async def assert_others_go_on(root: Path, store: FileStore, place: str) -> None:

@@ -68,6 +68,16 @@ def is_temporary(name: str) -> bool:
     return name.startswith(TEMPORARY) and not name.endswith((DOCUMENT_SUFFIX, LEDGER_SUFFIX))
 
 
+def is_folder_of_the_layout(name: str) -> bool:
+    """Whether no document's folder can have the name, so that what has it and is none is astray."""
+    *above, last = name.split("/")
+    if name == CONVERSATIONS or above == [CONVERSATIONS]:
+        return True
+    return all(_COLON in part for part in above) and (
+        _COLON in last or (bool(above) and last in (DOCUMENTS, VERSIONS))
+    )
+
+
 def scope_of(folder: str) -> str | None:
     """The scope that a folder holds; None for a foreign one."""
     if not all(_COLON in name for name in folder.split("/")):

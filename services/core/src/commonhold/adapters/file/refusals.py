@@ -8,6 +8,7 @@ from commonhold.adapters.file.layout import (
     documents_folder,
     scope_trail,
     versions_file,
+    versions_folder,
 )
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.errors import (
@@ -69,7 +70,9 @@ def collision(*, scope: str, path: str | None, file: str) -> MemoryConflictError
 def astray(
     stray: StrayEntryError | SpelledOtherwiseError, *, scope: str, path: str
 ) -> MemoryConflictError | PathInvalidError | ScopeInvalidError:
-    is_scope = documents_folder(scope).startswith(f"{stray.file}/")
+    is_scope = stray.file == versions_folder(scope) or f"{documents_folder(scope)}/".startswith(
+        f"{stray.file}/"
+    )
     if isinstance(stray, StrayEntryError):
         refusal: PathInvalidError | ScopeInvalidError = (
             ScopeInvalidError(scope=scope, reason=stray.fault)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from commonhold.adapters.file.layout import is_temporary
+from commonhold.adapters.file.layout import is_folder_of_the_layout, is_temporary
 
 
 class Place(Enum):
@@ -84,16 +84,18 @@ class Tree:
         return self.entry(file).place
 
     def look_for_file(self, file: str) -> Place:
-        """As `look`, at a name that no folder of a root has: StrayEntryError for one.
-
-        So for a file in place of a folder above.
-        """
+        """As `look`, at a name that no folder of a root has: StrayEntryError for one."""
         place = self.look(file)
         if place is Place.FOLDER:
             raise StrayEntryError(file, "is a folder")
-        if place is Place.BLOCKED:
-            raise StrayEntryError(self._obstacle(file), "is no folder")
         return place
+
+    def look_for_folder(self, folder: str) -> bool:
+        """Whether a folder of the layout is there: StrayEntryError for a file in its place."""
+        place = self.look(folder)
+        if place is Place.FILE:
+            raise StrayEntryError(folder, "is no folder")
+        return place is Place.FOLDER
 
     def entry(self, file: str) -> Entry:
         """As `look`, with the state that the file was in when it was first looked at."""
@@ -109,7 +111,7 @@ class Tree:
         place, status = Place.FOLDER, None
         for name in file.split("/"):
             if place is not Place.FOLDER:
-                return _BLOCKED
+                return self._blocked_by(here)
             above, here = here, f"{here}/{name}"
             if here in self._folders:
                 continue
@@ -123,6 +125,13 @@ class Tree:
             if place is Place.FOLDER:
                 self._folders.add(here)
         return Entry(place, status)
+
+    def _blocked_by(self, absolute: str) -> Entry:
+        """A document's file is in the way of names below it; of the layout's folders none is."""
+        file = self._relative(absolute)
+        if is_folder_of_the_layout(file):
+            raise StrayEntryError(file, "is no folder")
+        return _BLOCKED
 
     def read(self, file: str) -> bytes | None:
         """The bytes of a file; None when there is none of that name."""
@@ -200,7 +209,7 @@ class Tree:
         Whatever else is there is passed over, but for a symbolic link that could hide such
         files, and what has such a name and is none: StrayEntryError.
         """
-        if self.look(folder) is Place.FOLDER:
+        if self.look_for_folder(folder):
             yield from self._files(folder, "", suffix=suffix)
 
     def folders(self, folder: str) -> tuple[str, ...]:
@@ -208,7 +217,7 @@ class Tree:
 
         A link is among them, wherever it leads, for `look` to refuse.
         """
-        if folder and self.look(folder) is not Place.FOLDER:
+        if folder and not self.look_for_folder(folder):
             return ()
         try:
             with self._entries(folder) as entries:
@@ -279,12 +288,6 @@ class Tree:
             names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         for name in names:
             yield from self.folders_below(f"{folder}/{name}")
-
-    def _obstacle(self, file: str) -> str:
-        """The file that stands where a folder above the name would."""
-        while self.look(file) is Place.BLOCKED:
-            file = file.rpartition("/")[0]
-        return file
 
     def _entries(self, folder: str) -> "os._ScandirIterator[str]":
         return os.scandir(self.absolute(folder))

@@ -81,17 +81,19 @@ async def transfer(
 
     All places are looked at before the first unit is written: one that holds anything is
     the conflict that is raised (`target_occupied`), and nothing was written. A unit that
-    cannot be read or does not fit is reported with its reason, and the others go on.
+    cannot be read or does not fit is reported with its reason, and the others go on. So are
+    all conversations, under the name `*`, when the source cannot list them.
     """
-    units = await units_of(source, choice)
-    await require_free(target, units)
-    started(units)
+    found = await units_of(source, choice)
+    await require_free(target, found.units)
+    started(found.units)
     reports = []
-    for unit in units:
+    for unit in found.units:
         report = await _move(source, target, unit)
         moved(report)
         reports.append(report)
-    return TransferReport(tuple(reports))
+    refused = (_failed(unit, error) for unit, error in found.refused)
+    return TransferReport((*reports, *refused))
 
 
 async def _move(source: Source, target: Target, unit: Unit) -> UnitReport:

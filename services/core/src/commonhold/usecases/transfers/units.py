@@ -1,13 +1,15 @@
 """The units of a transfer, which of them are asked for, and which places are taken."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from commonhold.contract.errors import (
+    CommonholdError,
     ConfigurationError,
     ConversationConflictError,
+    ConversationFormatError,
     MemoryConflictError,
 )
 from commonhold.contract.ids import check_conversation_id, check_scope
@@ -16,6 +18,8 @@ from commonhold.contract.turns import TRAIL_BOUND
 from commonhold.usecases.transfers.archives import Source
 
 UnitKind: TypeAlias = Literal["scope", "conversation"]
+# All units of a kind, of which none could be listed; no unit is called so.
+EVERY = "*"
 
 
 @runtime_checkable
@@ -53,17 +57,31 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.scopes or self.conversations)
 
 
-async def units_of(source: Source, choice: Choice) -> tuple[Unit, ...]:
+class Found(msgspec.Struct, frozen=True):
+    """The units of a transfer, and why the source does not list those of a kind."""
+
+    units: tuple[Unit, ...]
+    refused: tuple[tuple[Unit, CommonholdError], ...] = ()
+
+
+async def units_of(source: Source, choice: Choice) -> Found:
     """Scopes in code point order, then conversations in theirs, each once."""
     choice.check()
     if not choice.is_everything:
-        scopes, conversations = choice.scopes, choice.conversations
-    elif isinstance(source, Portable):
-        scopes, conversations = await source.scopes(), await source.conversations()
-    else:
+        return Found(_sorted(choice.scopes, choice.conversations))
+    if not isinstance(source, Portable):
         raise ConfigurationError(
             f"{type(source).__name__} does not list its units: name scopes or conversations"
         )
+    scopes = await source.scopes()
+    try:
+        return Found(_sorted(scopes, await source.conversations()))
+    except ConversationFormatError as error:
+        # The scopes are in nobody's way, and would be lost to a backup.
+        return Found(_sorted(scopes, ()), ((Unit("conversation", EVERY), error),))
+
+
+def _sorted(scopes: Iterable[str], conversations: Iterable[str]) -> tuple[Unit, ...]:
     return (
         *(Unit("scope", name) for name in sorted(set(scopes))),
         *(Unit("conversation", name) for name in sorted(set(conversations))),
@@ -80,8 +98,12 @@ async def require_free(target: Target, units: Sequence[Unit]) -> None:
 
 async def taken_of(target: Target, units: Sequence[Unit]) -> tuple[Unit, ...]:
     """The units whose place in the target holds anything, in their order."""
-    taken = {Unit("scope", name) for name in await target.scopes()}
-    taken |= {Unit("conversation", name) for name in await target.conversations()}
+    kinds = {unit.kind for unit in units}
+    taken: set[Unit] = set()
+    if "scope" in kinds:
+        taken |= {Unit("scope", name) for name in await target.scopes()}
+    if "conversation" in kinds:
+        taken |= {Unit("conversation", name) for name in await target.conversations()}
     taken |= {Unit("conversation", name) for name in await _with_a_trail(target, units)}
     return tuple(unit for unit in units if unit in taken)
 
