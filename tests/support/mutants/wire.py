@@ -1,161 +1,21 @@
-"""Services with one broken rule each, and the cases of the wire's kit that must see it."""
+"""Services with one broken rule each, of what both seams promise."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
-from tests.support.wire_proxy import Bend, Exchange, right_token
+from tests.support.mutants.wire_registry import (
+    after,
+    ask,
+    before,
+    error_in,
+    refuse,
+    reword,
+    succeed,
+    tell_each,
+)
+from tests.support.wire_proxy import Exchange
 
 LONGEST_PAGE = 500
-STAMPS = ("created_at", "updated_at")
-
-
-class WireMutant(msgspec.Struct, frozen=True):
-    """A bend, before the service is asked or after it answered."""
-
-    bend: Bend
-    before: bool
-    seen_by: tuple[str, ...]
-
-
-MUTANTS: dict[str, WireMutant] = {}
-
-
-def before(*cases: str) -> Callable[[Bend], Bend]:
-    return _register(cases, is_before=True)
-
-
-def after(*cases: str) -> Callable[[Bend], Bend]:
-    return _register(cases, is_before=False)
-
-
-def _register(cases: tuple[str, ...], *, is_before: bool) -> Callable[[Bend], Bend]:
-    def register(bend: Bend) -> Bend:
-        name = bend.__name__.replace("_", " ")
-        seen_by = tuple(case.replace("_", " ") for case in cases)
-        MUTANTS[name] = WireMutant(bend, before=is_before, seen_by=seen_by)
-        return bend
-
-    return register
-
-
-def _each(value: Any, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change every object inside, the outer ones last."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            _each(inner, change)
-        change(value)
-    elif isinstance(value, list):
-        for inner in value:
-            _each(inner, change)
-
-
-def _tell_each(exchange: Exchange, change: Callable[[dict[str, Any]], None]) -> None:
-    told = exchange.told
-    _each(told, change)
-    exchange.told = told
-
-
-def _refuse(exchange: Exchange) -> None:
-    exchange.status, exchange.said = 400, {"content-type": "application/json"}
-    exchange.told = {"error": {"code": "value_error", "message": "no", "details": {}}}
-
-
-def _succeed(exchange: Exchange, answer: dict[str, Any]) -> None:
-    exchange.status, exchange.said = 200, {"content-type": "application/json"}
-    exchange.told = answer
-
-
-def _error(exchange: Exchange) -> dict[str, Any]:
-    found: dict[str, Any] = exchange.told.get("error", {})
-    return found
-
-
-def _reword(exchange: Exchange, old: str, new: str) -> None:
-    if exchange.status == 400:
-        exchange.answer = exchange.answer.replace(old.encode(), new.encode())
-
-
-def _ask(exchange: Exchange, **changes: Any) -> None:
-    exchange.asked = {**exchange.asked, **changes}
-
-
-@after("health_needs_no_token")
-def asks_for_a_token_on_health(exchange: Exchange) -> None:
-    if exchange.path == "/health":
-        exchange.status = 401
-
-
-@before("without_the_right_token_everything_else_is_401")
-def lets_anybody_in(exchange: Exchange) -> None:
-    right_token(exchange)
-
-
-@after("an_unknown_path_is_404")
-def refuses_unknown_paths_as_bad_requests(exchange: Exchange) -> None:
-    if exchange.status == 404:
-        exchange.status = 400
-
-
-@after("a_wrong_method_is_405")
-def does_not_say_which_method_is_right(exchange: Exchange) -> None:
-    exchange.said.pop("Allow", None)
-
-
-@after("the_handshake_has_its_keys_in_order")
-def shakes_hands_in_another_order(exchange: Exchange) -> None:
-    if exchange.route == "capabilities" and exchange.method == "GET":
-        exchange.told = dict(reversed(exchange.told.items()))
-
-
-@before("a_query_string_is_ignored")
-def reads_the_query_string(exchange: Exchange) -> None:
-    if exchange.query:
-        _ask(exchange, scope="zz")
-
-
-@after("what_is_not_json_is_refused")
-def fails_on_what_is_not_json(exchange: Exchange) -> None:
-    if _error(exchange).get("message") == "request body must be JSON":
-        exchange.status = 500
-
-
-@after("what_is_no_object_is_refused")
-def takes_a_list_for_bad_json(exchange: Exchange) -> None:
-    _reword(exchange, "must be an object", "must be JSON")
-
-
-@after("a_missing_parameter_is_named", "a_malformed_entry_refuses_the_batch")
-def does_not_name_what_is_missing(exchange: Exchange) -> None:
-    _reword(exchange, "missing parameter: ", "missing parameter")
-
-
-@after("a_mistyped_parameter_is_named", "the_first_fault_in_typing_order_is_reported")
-def does_not_name_what_is_mistyped(exchange: Exchange) -> None:
-    _reword(exchange, "parameter '", "'")
-
-
-@before("unknown_keys_and_nulls_are_as_absent")
-def refuses_unknown_keys(exchange: Exchange) -> None:
-    if "surprise" in exchange.asked:
-        _refuse(exchange)
-
-
-@before("of_two_equal_keys_the_last_wins")
-def takes_the_first_of_equal_keys(exchange: Exchange) -> None:
-    exchange.body = exchange.body.replace(b',"path":"b","path":"a"', b',"path":"b"')
-
-
-@before("text_that_cannot_be_kept_is_refused")
-def drops_what_it_cannot_keep(exchange: Exchange) -> None:
-    exchange.body = exchange.body.replace(rb"\u0000", b"").replace(rb"\ud800", b"")
-
-
-@before("numbers_that_overflow_are_refused")
-def takes_an_overflow_for_a_version(exchange: Exchange) -> None:
-    exchange.body = exchange.body.replace(b"1e400", b"1")
 
 
 @after("a_new_scope_is_empty")
@@ -170,7 +30,7 @@ def trims_content(exchange: Exchange) -> None:
         if isinstance(row.get("content"), str):
             row["content"] = row["content"].strip()
 
-    _tell_each(exchange, change)
+    tell_each(exchange, change)
 
 
 @before(
@@ -212,7 +72,7 @@ def numbers_every_document_one(exchange: Exchange) -> None:
 )
 def deletes_nothing(exchange: Exchange) -> None:
     if exchange.route == "memory/delete":
-        _succeed(exchange, {"deleted": True})
+        succeed(exchange, {"deleted": True})
 
 
 @after("deleting_nothing_is_false_and_silent")
@@ -223,7 +83,7 @@ def always_deletes_something(exchange: Exchange) -> None:
 @before("scopes_do_not_nest")
 def nests_scopes(exchange: Exchange) -> None:
     if "/proj:" in str(exchange.asked.get("scope", "")):
-        _ask(exchange, scope=exchange.asked["scope"].partition("/")[0])
+        ask(exchange, scope=exchange.asked["scope"].partition("/")[0])
 
 
 @before(
@@ -234,7 +94,7 @@ def nests_scopes(exchange: Exchange) -> None:
 )
 def ignores_the_expected_version(exchange: Exchange) -> None:
     if exchange.route == "memory/write":
-        _ask(exchange, expected_version=None)
+        ask(exchange, expected_version=None)
 
 
 @after("a_rename_moves_and_records_both_rows", "history_spans_paths_and_deletions_newest_first")
@@ -254,17 +114,17 @@ def answers_history_oldest_first(exchange: Exchange) -> None:
 
 @after("a_rename_of_nothing_is_refused")
 def calls_a_missing_source_a_conflict(exchange: Exchange) -> None:
-    _reword(exchange, "memory_document_not_found", "memory_conflict")
+    reword(exchange, "memory_document_not_found", "memory_conflict")
 
 
 @after("a_rename_onto_a_live_document_is_refused")
 def gives_another_reason_for_a_live_destination(exchange: Exchange) -> None:
-    _reword(exchange, "destination_exists", "version_mismatch")
+    reword(exchange, "destination_exists", "version_mismatch")
 
 
 @after("a_bad_scope_is_refused_by_every_route_before_a_bad_path", "a_limit_of_zero_answers_nothing")
 def does_not_type_a_bad_scope(exchange: Exchange) -> None:
-    _reword(exchange, "memory_scope_invalid", "value_error")
+    reword(exchange, "memory_scope_invalid", "value_error")
 
 
 @after(
@@ -273,7 +133,7 @@ def does_not_type_a_bad_scope(exchange: Exchange) -> None:
     "a_bad_row_of_a_scope_is_refused_whole",
 )
 def does_not_type_a_bad_path(exchange: Exchange) -> None:
-    _reword(exchange, "memory_path_invalid", "value_error")
+    reword(exchange, "memory_path_invalid", "value_error")
 
 
 @after("a_listing_is_in_code_point_order_without_what_was_deleted")
@@ -287,7 +147,7 @@ def lists_backwards(exchange: Exchange) -> None:
 def takes_signs_at_the_end_of_a_prefix_for_patterns(exchange: Exchange) -> None:
     prefix = exchange.asked.get("prefix")
     if prefix:
-        _ask(exchange, prefix=prefix.rstrip("_%"))
+        ask(exchange, prefix=prefix.rstrip("_%"))
 
 
 @after("versions_are_the_newest_first", "a_path_redaction_keeps_the_skeleton")
@@ -310,7 +170,7 @@ def takes_since_for_exclusive(exchange: Exchange) -> None:
 @before("a_bad_since_is_refused")
 def passes_over_a_bad_since(exchange: Exchange) -> None:
     if exchange.asked.get("since") in {"yesterday", "2026-01-01"}:
-        _ask(exchange, since=None)
+        ask(exchange, since=None)
 
 
 @before("a_negative_limit_is_refused_before_the_names", "a_negative_window_is_refused")
@@ -333,7 +193,7 @@ def leaks_what_was_erased(exchange: Exchange) -> None:
         if row.get("redacted") is True and "content" in row:
             row["content"] = "leak"
 
-    _tell_each(exchange, change)
+    tell_each(exchange, change)
 
 
 @after(
@@ -358,24 +218,24 @@ def never_gives_a_cursor(exchange: Exchange) -> None:
 @before("a_limit_of_zero_answers_nothing")
 def takes_a_limit_of_zero_for_one(exchange: Exchange) -> None:
     if exchange.asked.get("limit") == 0:
-        _ask(exchange, limit=1)
+        ask(exchange, limit=1)
 
 
 @before("a_huge_limit_is_a_number")
 def refuses_huge_limits(exchange: Exchange) -> None:
     if isinstance(limit := exchange.asked.get("limit"), int) and limit > LONGEST_PAGE:
-        _refuse(exchange)
+        refuse(exchange)
 
 
 @after("junk_is_not_a_cursor")
 def does_not_say_which_cursor_is_malformed(exchange: Exchange) -> None:
-    _reword(exchange, "malformed list cursor", "malformed cursor")
+    reword(exchange, "malformed list cursor", "malformed cursor")
 
 
 @before("a_cursor_survives_what_happens_between_pages")
 def starts_over_at_every_cursor(exchange: Exchange) -> None:
     if "cursor" in exchange.asked:
-        _ask(exchange, cursor=None)
+        ask(exchange, cursor=None)
 
 
 @after(
@@ -395,7 +255,7 @@ def leaves_nulls_out_of_messages(exchange: Exchange) -> None:
             for key in [key for key, value in row.items() if value is None]:
                 del row[key]
 
-    _tell_each(exchange, change)
+    tell_each(exchange, change)
 
 
 @after("arguments_keep_key_order_and_number_types")
@@ -407,18 +267,18 @@ def sorts_the_keys_of_arguments(exchange: Exchange) -> None:
 @after("a_malformed_message_is_refused_whole", "an_empty_message_list_is_refused")
 def does_not_say_what_is_wrong_with_a_message(exchange: Exchange) -> None:
     if exchange.route == "conversation/append_turn" and exchange.status == 400:
-        _refuse(exchange)
+        refuse(exchange)
 
 
 @before("after_is_exclusive_and_a_limit_keeps_the_oldest", "after_and_limit_cut_the_entries")
 def takes_after_for_inclusive(exchange: Exchange) -> None:
     if exchange.asked.get("after"):
-        _ask(exchange, after=exchange.asked["after"] - 1)
+        ask(exchange, after=exchange.asked["after"] - 1)
 
 
 @after("a_bad_id_is_refused_by_every_route")
 def does_not_type_a_bad_id(exchange: Exchange) -> None:
-    _reword(exchange, "agent_conversation_id_invalid", "value_error")
+    reword(exchange, "agent_conversation_id_invalid", "value_error")
 
 
 @after("racing_appenders_all_get_a_number")
@@ -432,7 +292,7 @@ def numbers_every_turn_one(exchange: Exchange) -> None:
 def mixes_conversations(exchange: Exchange) -> None:
     name = exchange.asked.get("conversation_id")
     if isinstance(name, str):
-        _ask(exchange, conversation_id=name.rpartition("-")[0])
+        ask(exchange, conversation_id=name.rpartition("-")[0])
 
 
 @after("entries_come_back_by_turn_span_and_insertion")
@@ -446,7 +306,7 @@ def orders_entries_by_text(exchange: Exchange) -> None:
 @before("an_empty_batch_creates_nothing")
 def refuses_an_empty_batch(exchange: Exchange) -> None:
     if exchange.asked.get("entries") == []:
-        _refuse(exchange)
+        refuse(exchange)
 
 
 @before("a_malformed_entry_refuses_the_batch", "the_largest_turn_number_may_be_projected")
@@ -454,13 +314,13 @@ def keeps_the_first_entry_of_a_batch_and_small_turns(exchange: Exchange) -> None
     entries = exchange.asked.get("entries")
     if entries:
         first = {**entries[0], "turn": min(entries[0]["turn"], LONGEST_PAGE)}
-        _ask(exchange, entries=[first])
+        ask(exchange, entries=[first])
 
 
 @before("a_turn_never_written_may_be_projected")
 def projects_nothing_ahead(exchange: Exchange) -> None:
     if any(entry.get("turn") == 9 for entry in exchange.asked.get("entries") or ()):
-        _refuse(exchange)
+        refuse(exchange)
 
 
 @after(
@@ -486,7 +346,7 @@ def finds_oldest_first(exchange: Exchange) -> None:
 @before("bad_queries_and_limits_are_refused_in_order", "the_trail_is_narrowed_and_bounded")
 def bends_limits_into_their_bounds(exchange: Exchange) -> None:
     if isinstance(limit := exchange.asked.get("limit"), int):
-        _ask(exchange, limit=min(max(limit, 1), LONGEST_PAGE))
+        ask(exchange, limit=min(max(limit, 1), LONGEST_PAGE))
 
 
 @before(
@@ -497,13 +357,13 @@ def bends_limits_into_their_bounds(exchange: Exchange) -> None:
 )
 def erases_nothing(exchange: Exchange) -> None:
     if exchange.route == "conversation/redact_turns":
-        _ask(exchange, turns=[], through=None)
+        ask(exchange, turns=[], through=None)
 
 
 @before("bad_selectors_change_nothing")
 def takes_the_first_of_two_selectors(exchange: Exchange) -> None:
     if exchange.asked.get("through") is not None and "turns" in exchange.asked:
-        _ask(exchange, turns=None)
+        ask(exchange, turns=None)
 
 
 @after("an_unknown_conversation_is_zero")
@@ -514,14 +374,19 @@ def counts_one_more_turn(exchange: Exchange) -> None:
 
 @after("an_occupied_target_is_refused")
 def restores_over_what_is_there(exchange: Exchange) -> None:
-    if _error(exchange).get("details", {}).get("reason") == "target_occupied":
-        _succeed(exchange, {})
+    if error_in(exchange).get("details", {}).get("reason") == "target_occupied":
+        succeed(exchange, {})
 
 
 @after("a_bad_row_of_a_scope_is_refused_whole", "a_bad_row_of_a_conversation_is_refused_whole")
 def takes_any_row(exchange: Exchange) -> None:
     if exchange.route.startswith("store/restore") and exchange.status == 400:
-        _succeed(exchange, {})
+        succeed(exchange, {})
+
+
+@after("a_row_without_a_key_is_refused_by_its_name")
+def does_not_name_what_a_row_lacks(exchange: Exchange) -> None:
+    reword(exchange, "malformed request: ", "malformed row: ")
 
 
 @after("units_are_listed_in_order")

@@ -1,6 +1,6 @@
 """The kit of the wire: it passes over a good service, and sees each rule that a bad one breaks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,12 +15,17 @@ from commonhold.conformance.wire import (
     run_kit,
 )
 from commonhold.contract import Clock
-from tests.support.mutants.wire import MUTANTS
+from tests.support.mutants import wire, wire_bodies
+from tests.support.mutants.wire_registry import MUTANTS
 from tests.support.plain_store import PlainStore
 from tests.support.wire_proxy import Exchange, Proxy, proxy_before
 from tests.support.wire_service import TOKEN, HandClock, running
 
+# What they hold registers itself.
+MODULES = (wire, wire_bodies)
 BY_NAME = {case.name: case for case in CASES}
+# Without the bodies as long as the limit, of which no clock and no capability says anything.
+LIGHT = [case for case in CASES if case.group != "limits"]
 DEEP = 200_000
 
 
@@ -60,13 +65,13 @@ async def test_a_whole_service_passes_every_case_and_keeps_no_text_of_it() -> No
 @pytest.mark.parametrize("clock", [HandClock(), BackwardClock()], ids=["standing", "backward"])
 async def test_no_case_asks_more_of_stamps_than_the_contract(clock: Clock) -> None:
     async with running(InMemoryStore(clock=clock)) as wire:
-        report = await _run(_url(wire.address.port))
+        report = await _run(_url(wire.address.port), cases=LIGHT)
     assert _failures(report) == []
 
 
 async def test_what_a_service_lacks_is_not_supported_and_no_failure() -> None:
     async with running(PlainStore()) as wire:
-        report = await _run(_url(wire.address.port))
+        report = await _run(_url(wire.address.port), cases=LIGHT)
     assert _failures(report) == []
     lacking = {out.case.group for out in report.outcomes if out.verdict == "not supported"}
     assert lacking == {"pages", "erasure", "units", "keys"}
@@ -118,7 +123,7 @@ async def test_an_answer_of_another_shape_fails_its_case_alone() -> None:
 async def test_an_answer_nested_beyond_reading_fails_its_case_alone(proxy: Proxy) -> None:
     async with WireService(proxy.url, TOKEN) as service:
         proxy.after = nests_beyond_reading
-        report = await run_kit(service)
+        report = await run_kit(service, cases=LIGHT)
     assert {out.verdict for out in report.outcomes if out.case.group != "http"} == {"fail"}
     with pytest.raises(ServiceUnusableError, match="are not of wire 6"):
         await WireService(proxy.url, TOKEN).__aenter__()
@@ -140,9 +145,9 @@ async def test_without_a_service_a_right_token_or_wire_6_nothing_begins(proxy: P
         await WireService(proxy.url, TOKEN).__aenter__()
 
 
-async def _run(url: str) -> Report:
+async def _run(url: str, *, cases: Sequence[Case] = CASES) -> Report:
     async with WireService(url, TOKEN) as service:
-        return await run_kit(service)
+        return await run_kit(service, cases=cases)
 
 
 def _failures(report: Report) -> list[tuple[str, str]]:

@@ -1,9 +1,10 @@
 """What a body must be (docs/reference/wire.md, section 4)."""
 
+import json
 from typing import Any
 
 from commonhold.conformance.rules import Rule
-from commonhold.conformance.wire.trials import Trial
+from commonhold.conformance.wire.trials import Trial, checked_success
 
 TEXT, INTEGER = "a string", "an integer"
 OBJECTS, TEXTS, INTEGERS = "a list of objects", "a list of strings", "a list of integers"
@@ -82,6 +83,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     TEXTS: ("x", {}, [1], [None]),
     INTEGERS: (1, "x", ["1"], [True]),
 }
+NOTHING = {"document": None}
 UNSTORABLE = {"U+0000": rb"a\u0000b", "a lone surrogate": rb"a\ud800b"}
 
 
@@ -103,6 +105,12 @@ class BodyCases:
             await trial.refused(
                 "memory/read", body, code="value_error", message="request body must be an object"
             )
+
+    @staticmethod
+    async def a_byte_order_mark_is_passed_over(trial: Trial) -> None:
+        rule = Rule("4", "UTF-8, a byte order mark tolerated", "wire.md")
+        body = json.dumps({"scope": trial.scope, "path": "a"}).encode("utf-8-sig")
+        rule.equal(checked_success("memory/read", await trial.post("memory/read", body)), NOTHING)
 
     @staticmethod
     async def a_missing_parameter_is_named(trial: Trial) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from commonhold.conformance.rules import Rule
+from commonhold.conformance.wire.bodies import INTEGER, INTEGERS, TEXTS, WRONG
 from commonhold.conformance.wire.trials import Row, Trial
 
 ACT = ["conversation_id", "turns", "actor", "created_at"]
@@ -46,6 +47,20 @@ class ErasureCases:
                 "conversation/redact_turns", body, code="value_error", message=message
             )
         rule.equal(await trial.turns(), before)
+
+    @staticmethod
+    async def a_mistyped_selector_is_named(trial: Trial) -> None:
+        Rule("4", "types are never coerced: a mistyped parameter is named", "wire.md")
+        await _require_erasable(trial)
+        for route, name, kind in (
+            ("conversation/redact_turns", "through", INTEGER),
+            ("conversation/redact_turns", "turns", INTEGERS),
+            ("conversation/turn_redactions", "conversations", TEXTS),
+        ):
+            for value in WRONG[kind]:
+                body = {"conversation_id": trial.thread, name: value}
+                message = f"parameter {name!r} must be {kind}"
+                await trial.refused(route, body, code="value_error", message=message)
 
     @staticmethod
     async def repeating_counts_the_same_and_adds_an_act(trial: Trial) -> None:

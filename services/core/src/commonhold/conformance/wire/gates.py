@@ -9,6 +9,7 @@ from commonhold.conformance.wire.trials import Trial
 NOT_FOUND = 404
 WRONG_METHOD = 405
 READ = "/v1/memory/read"
+PLAIN = "text/plain; charset=utf-8"
 HANDSHAKE = [
     "wire_version",
     "neosian_version",
@@ -41,17 +42,31 @@ class GateCases:
     @staticmethod
     async def an_unknown_path_is_404(trial: Trial) -> None:
         rule = Rule("2", "an unknown path is 404 Not Found", "wire.md")
-        for path in ("/v1/memory/nothing", "/v1//memory/read", "/v1/Memory/Read"):
-            answer = await trial.service.ask("POST", path, b"{}")
-            rule.equal((path, answer.status, answer.body), (path, NOT_FOUND, b"Not Found"))
+        for method, path in (
+            ("POST", "/v1/memory/nothing"),
+            ("POST", "/v1//memory/read"),
+            ("POST", "/v1/Memory/Read"),
+            ("GET", "/openapi.json"),
+            ("GET", "/docs"),
+        ):
+            answer = await trial.service.ask(method, path, b"{}" if method == "POST" else None)
+            seen = (path, answer.status, answer.header("content-type"), answer.body)
+            rule.equal(seen, (path, NOT_FOUND, PLAIN, b"Not Found"))
 
     @staticmethod
     async def a_wrong_method_is_405(trial: Trial) -> None:
-        rule = Rule("2", "a wrong method is 405 and says which is right", "wire.md")
-        for method in ("GET", "PUT", "DELETE"):
-            answer = await trial.service.ask(method, READ)
-            rule.equal((method, answer.status), (method, WRONG_METHOD))
-            rule.equal((method, answer.header("allow")), (method, "POST"))
+        rule = Rule("2", "a wrong method is 405 and says which are right", "wire.md")
+        for path, methods, right in (
+            (READ, ("GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"), {"POST"}),
+            ("/health", ("POST", "DELETE"), {"GET", "HEAD"}),
+            ("/v1/capabilities", ("POST", "PUT"), {"GET", "HEAD"}),
+        ):
+            for method in methods:
+                answer = await trial.service.ask(method, path)
+                allowed = {one.strip() for one in (answer.header("allow") or "").split(",")}
+                text = b"" if method == "HEAD" else b"Method Not Allowed"
+                seen = (method, path, answer.status, allowed, answer.body)
+                rule.equal(seen, (method, path, WRONG_METHOD, right, text))
 
     @staticmethod
     async def the_handshake_has_its_keys_in_order(trial: Trial) -> None:
@@ -61,8 +76,16 @@ class GateCases:
         rule.equal(list(found)[: len(HANDSHAKE)], HANDSHAKE)
         kinds = [type(found[key]) for key in HANDSHAKE]
         rule.equal(kinds, [int, str, str, bool, bool, bool, str])
-        head = await trial.service.ask("HEAD", "/v1/capabilities")
-        rule.equal((head.status, head.body), (OK, b""))
+
+    @staticmethod
+    async def head_answers_as_get_without_a_body(trial: Trial) -> None:
+        rule = Rule("2", "HEAD on the two GET routes: the same headers and no body", "wire.md")
+        for path in ("/health", "/v1/capabilities"):
+            whole = await trial.service.ask("GET", path)
+            head = await trial.service.ask("HEAD", path)
+            kept = [answer.header("content-type") for answer in (head, whole)]
+            rule.equal((path, head.status, head.body), (path, OK, b""))
+            rule.equal((path, kept[0]), (path, kept[1]))
 
     @staticmethod
     async def a_query_string_is_ignored(trial: Trial) -> None:

@@ -17,6 +17,7 @@ from commonhold.conformance.wire.erasures import ErasureCases
 from commonhold.conformance.wire.gates import GateCases
 from commonhold.conformance.wire.keys import KeyCases
 from commonhold.conformance.wire.ledgers import LedgerCases, RedactionCases
+from commonhold.conformance.wire.limits import LimitCases
 from commonhold.conformance.wire.pages import PageCases
 from commonhold.conformance.wire.projections import ProjectionCases
 from commonhold.conformance.wire.searches import SearchCases
@@ -32,6 +33,7 @@ CASE_SECONDS = 120.0
 _ANOTHER_SHAPE = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
 GROUPS = (
     GateCases,
+    LimitCases,
     BodyCases,
     DocumentCases,
     LedgerCases,

@@ -1,7 +1,9 @@
 """The service under test, asked in plain HTTP: nothing here is shared with a store or a server."""
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Self
 
@@ -88,13 +90,50 @@ class WireService:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """One exchange; `authorization` empty is the right one, None is none."""
+        async with self._request(method, path, body, authorization, headers or {}) as answer:
+            return Answer(answer.status, dict(answer.headers), await answer.read())
+
+    async def announce(
+        self,
+        method: str,
+        path: str,
+        *,
+        pieces: Sequence[bytes] = (b" ",),
+        length: int | None = None,
+        authorization: str | None = "",
+    ) -> Answer:
+        """As `ask`, of a body of which no more than the pieces is sent before the answer.
+
+        `length` is what the request says of it; without one it comes in chunks.
+        """
+        answered = asyncio.Event()
+
+        async def body() -> AsyncIterator[bytes]:
+            for piece in pieces:
+                yield piece
+            await answered.wait()
+
+        said = {} if length is None else {"Content-Length": str(length)}
+        async with self._request(method, path, body(), authorization, said) as answer:
+            try:
+                return Answer(answer.status, dict(answer.headers), await answer.read())
+            finally:
+                answered.set()
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | AsyncIterator[bytes] | None,
+        authorization: str | None,
+        headers: Mapping[str, str],
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         assert self._session is not None
         bearer = f"Bearer {self._token}" if authorization == "" else authorization
         sent = {} if bearer is None else {"Authorization": bearer}
-        async with self._session.request(
-            method, f"{self.url}{path}", data=body, headers={**sent, **(headers or {})}
-        ) as answer:
-            return Answer(answer.status, dict(answer.headers), await answer.read())
+        return self._session.request(
+            method, f"{self.url}{path}", data=body, headers={**sent, **headers}
+        )
 
     async def _shake_hands(self) -> Capabilities:
         try:

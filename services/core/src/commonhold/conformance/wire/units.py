@@ -10,6 +10,19 @@ from commonhold.conformance.wire.trials import Row, Trial
 AT = "2026-01-01T12:00:00.123456Z"
 LATER = "2026-01-02T12:00:00Z"
 EAST = "2026-01-02T17:30:00+05:30"
+# The keys that a row must have.
+SCOPE_ROWS = {
+    "documents": (
+        *("scope", "path", "content", "version"),
+        *("created_at", "updated_at", "actor", "redacted"),
+    ),
+    "versions": ("path", "version", "action", "content", "actor", "created_at", "redacted"),
+    "redactions": ("path", "actor", "created_at", "count"),
+}
+CONVERSATION_ROWS = {
+    "turns": ("conversation_id", "turn", "messages", "created_at"),
+    "redactions": ("created_at",),
+}
 NO_ROWS: dict[str, list[Row]] = {"documents": [], "versions": [], "redactions": []}
 
 
@@ -89,6 +102,7 @@ class UnitCases:
         for key, rows in (
             ("documents", [{**document, "version": "7"}]),
             ("documents", [{**document, "version": 0}]),
+            ("documents", [{**document, "version": 2**31}]),
             ("documents", [{**document, "extra": []}]),
             ("documents", [{**document, "redacted": "no"}]),
             ("documents", [document, document]),
@@ -124,6 +138,25 @@ class UnitCases:
             seen = (answer.status, answer.decoded().get("error", {}).get("code"))
             rule.equal((key, rows, *seen), (key, rows, 400, "value_error"))
         rule.equal(await trial.turns(), [])
+
+    @staticmethod
+    async def a_row_without_a_key_is_refused_by_its_name(trial: Trial) -> None:
+        Rule("8", "the first key that a row lacks is named, in decode order", "wire.md")
+        await _require_portable(trial)
+        for route, whole, required in (
+            ("store/restore_scope", _scope_archive(trial), SCOPE_ROWS),
+            ("store/restore_conversation", _conversation_archive(trial), CONVERSATION_ROWS),
+        ):
+            for kind, keys in required.items():
+                row = whole[kind][0]
+                for key in keys:
+                    lacking = {name: value for name, value in row.items() if name != key}
+                    await trial.refused(
+                        route,
+                        {**whole, kind: [lacking]},
+                        code="value_error",
+                        message=f"malformed request: {key!r}",
+                    )
 
     @staticmethod
     async def units_are_listed_in_order(trial: Trial) -> None:
