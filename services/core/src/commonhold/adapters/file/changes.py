@@ -121,6 +121,7 @@ class Change:
         if not intent.growths:
             # Whoever finds such an intent finishes it, with the files as they are then.
             self._sync_drafts()
+            intent = self._journal.with_what_is_there(intent)
         try:
             self._journal.record(intent)
             if self._drafts:

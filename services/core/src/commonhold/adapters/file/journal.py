@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from commonhold.adapters.file.calls import SystemCalls, write_all
+from commonhold.adapters.file.layout import TRAIL
 from commonhold.adapters.file.tree import Place, StrayEntryError, Tree
 
 REST = b"\x00"
@@ -64,13 +65,19 @@ class Growth(msgspec.Struct, frozen=True, array_like=True):
 class Move(msgspec.Struct, frozen=True, array_like=True):
     """A finished file under a temporary name, the name that it takes, and what is in it.
 
-    An older intent does not say what.
+    `before` is the length and the sum of what has that name, or empty for nothing; only a
+    change without rows needs it. An older intent says neither.
     """
 
     temporary: str
     file: str
     length: int | None = None
     checksum: int | None = None
+    before: tuple[int, ...] | None = None
+
+    @property
+    def after(self) -> tuple[int | None, int | None]:
+        return self.length, self.checksum
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True):
@@ -108,6 +115,13 @@ class Journal:
     def sync(self) -> None:
         self._calls.sync(self._fd)
 
+    def with_what_is_there(self, intent: Intent) -> Intent:
+        """The intent of a change without rows, which could not tell who wrote since."""
+        moves = (
+            msgspec.structs.replace(move, before=self._sum_at(move.file)) for move in intent.moves
+        )
+        return msgspec.structs.replace(intent, moves=tuple(moves))
+
     def clear(self) -> None:
         """Forget the intent: its change is done, or undone.
 
@@ -138,6 +152,9 @@ class Journal:
         self.clear()
 
     def _settle(self, intent: Intent) -> None:
+        if not intent.growths:
+            self._settle_without_rows(intent)
+            return
         tails = [(growth, self._tail(growth)) for growth in intent.growths]
         is_whole = all(growth.is_whole(tail) for growth, tail in tails)
         is_followed = any(len(tail) > growth.length for growth, tail in tails)
@@ -152,6 +169,36 @@ class Journal:
             self._drop_drafts(intent)
         else:
             self.undo(intent)
+
+    def _settle_without_rows(self, intent: Intent) -> None:
+        """An erasure or a restore: what somebody else has written since stays.
+
+        Of an erasure that is not made in full there is no act, so that it is seen to be asked
+        for again.
+        """
+        pending = [
+            move
+            for move in intent.moves
+            if os.path.lexists(self._tree.absolute(move.temporary)) and self._is_of_the_change(move)
+        ]
+        overtaken = {move.file for move in pending if not self._is_as_it_was(move)}
+        _log.warning("change_recovered", is_finished=not overtaken, files=_files(intent))
+        if not overtaken:
+            self.finish(msgspec.structs.replace(intent, moves=tuple(pending)))
+            return
+        _log.error("change_superseded", files=sorted(overtaken))
+        is_begun = any(self._sum_at(move.file) == move.after for move in intent.moves)
+        given_up = [
+            move
+            for move in pending
+            if not is_begun or move.file in overtaken or _name(move.file) == TRAIL
+        ]
+        # The act first: whoever has to go on from here must not find it alone.
+        for move in sorted(given_up, key=lambda move: _name(move.file) != TRAIL):
+            self._remove(move.temporary)
+        if is_begun:
+            made = tuple(move for move in pending if move not in given_up)
+            self.finish(msgspec.structs.replace(intent, moves=made))
 
     def finish(self, intent: Intent) -> None:
         """Everything behind the growths; again, it changes nothing."""
@@ -207,13 +254,18 @@ class Journal:
             return True
         if not os.path.lexists(self._tree.absolute(move.temporary)):
             return True
-        expected = (move.length, move.checksum)
-        is_ours = self._is_file(move.temporary) and self._sum_of(move.temporary) == expected
+        is_ours = self._sum_at(move.temporary) == move.after
         if not is_ours:
             _log.error("draft_of_another_change", temporary=move.temporary, file=move.file)
         return is_ours
 
-    def _sum_of(self, file: str) -> tuple[int, int]:
+    def _is_as_it_was(self, move: Move) -> bool:
+        return move.before is None or self._sum_at(move.file) == move.before
+
+    def _sum_at(self, file: str) -> tuple[int, ...]:
+        """The length and the sum of a file; empty where none is."""
+        if not self._is_file(file):
+            return ()
         length = checksum = 0
         with self._tree.open(file) as opened:
             while part := opened.read(_PART_BYTES):
@@ -277,6 +329,10 @@ def _decoded(stored: bytes) -> Intent | None:
 def _files(intent: Intent) -> list[str]:
     changed = [growth.file for growth in intent.growths]
     return sorted({*changed, *(move.file for move in intent.moves), *intent.removals})
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
 
 
 def _above(file: str) -> str:
