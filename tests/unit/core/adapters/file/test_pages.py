@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pytest
 
 from commonhold.adapters.file import FileStore, listings
-from commonhold.contract import ConversationFormatError, MemoryVersion
+from commonhold.contract import ConversationFormatError, MemoryVersion, Message
 from commonhold.contract.paging import Page
 
 TURNS = 4000
@@ -23,6 +23,12 @@ def break_line(file: Path, number: int) -> None:
     rows = file.read_text().splitlines(keepends=True)
     rows[number - 1] = "{\n"
     file.write_text("".join(rows))
+
+
+def line_behind_the_middle(file: Path) -> int:
+    """The first whole line of the second half."""
+    raw = file.read_bytes()
+    return raw[: len(raw) // 2].count(b"\n") + 2
 
 
 def size_of(file: Path) -> int:
@@ -121,6 +127,44 @@ async def test_a_fault_behind_the_beginning_of_a_page_is_told_by_its_line(
         await store.read_turns("c", after=3 * 2995, limit=10)
     assert refusal.value.__notes__ == ["in conversations/c/turns.jsonl, line 3001"]
     assert len(await store.read_turns("c", after=3 * 3500, limit=10)) == 10
+
+
+async def test_a_page_judges_the_lines_it_answers_and_none_before_or_behind_them(
+    log: Path, store: FileStore
+) -> None:
+    break_line(log, TURNS)
+    with pytest.raises(ConversationFormatError, match=f"malformed turn-log line {TURNS}"):
+        await store.read_turns("c", after=3 * (TURNS - 5))
+    break_line(log, 1)
+    page = await store.read_turns("c", after=3 * 3000, limit=10)
+    assert [turn.turn for turn in page] == [3 * number for number in range(3001, 3011)]
+    # What counts, searches, changes or archives a conversation looks through all of it.
+    calls: tuple[Callable[[], Awaitable[object]], ...] = (
+        lambda: store.read_turns("c"),
+        lambda: store.read_turns("c", limit=1),
+        lambda: store.last_turn_number("c"),
+        lambda: store.append_turn("c", [Message(role="user", content="x")]),
+        lambda: store.search_turns("x"),
+        lambda: store.redact_turns("c", through=1),
+        lambda: store.archive_conversation("c"),
+    )
+    for call in calls:
+        with pytest.raises(ConversationFormatError) as refusal:
+            await call()
+        assert refusal.value.__notes__ == ["in conversations/c/turns.jsonl, line 1"]
+
+
+async def test_a_broken_line_that_a_page_is_looked_for_by_is_told(
+    log: Path, store: FileStore
+) -> None:
+    halfway = line_behind_the_middle(log)
+    break_line(log, halfway)
+    # The file is a little shorter now, and its middle still in front of the broken line.
+    for after in (3, 3 * (TURNS - 10)):
+        with pytest.raises(ConversationFormatError) as refusal:
+            await store.read_turns("c", after=after, limit=TURNS)
+        told = refusal.value.__notes__
+        assert told == [f"in conversations/c/turns.jsonl, line {halfway}"]
 
 
 @pytest.fixture
