@@ -69,11 +69,11 @@ async def test_a_taken_place_refuses_all_of_it(filled_dsn: str, tmp_path: Path) 
     status, out, err = await run_shell(
         "export", str(folder), "--json", NEOSIAN_POSTGRES_DSN=filled_dsn
     )
-    refusal = f"Conversation conflict on '{THREAD}': target_occupied"
+    refusal = f"[agent_conversation_conflict] Conversation conflict on '{THREAD}': target_occupied"
     assert status == 1
     rest = f"to move the rest alone: --scope {SCOPE}"
     hint = f"there already: conversation {THREAD}; {rest}"
-    assert json.loads(out) == {"error": f"[agent_conversation_conflict] {refusal}", "hint": hint}
+    assert json.loads(out) == {"error": refusal, "hint": hint}
     assert err == f"error: {refusal}\nhint: {hint}\n"
     assert _tree(folder) == before
 

@@ -31,6 +31,8 @@ async def run(capfd: pytest.CaptureFixture[str], *line: str) -> tuple[int, dict[
     status = await asyncio.to_thread(shell.main, [*line, "--json"])
     written = capfd.readouterr()
     (answer,) = map(json.loads, written.out.splitlines())
+    if "error" in answer:
+        assert f"error: {answer['error']}" in written.err.splitlines()
     assert TOKEN not in written.out + written.err
     return status, answer, written.err
 

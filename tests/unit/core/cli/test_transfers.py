@@ -112,6 +112,36 @@ def test_a_named_unit_that_is_not_there_is_status_one_and_the_others_move(
 
 
 @pytest.mark.parametrize("verb", ["export", "import"])
+@pytest.mark.parametrize("file", ["user%3Ae/versions/a.jsonl", "conversations/e/turns.jsonl"])
+def test_an_empty_unit_that_nobody_named_is_missed_by_nobody(
+    run: Run, tmp_path: Path, verb: str, file: str
+) -> None:
+    source = filled(tmp_path / "from")
+    (source / file).parent.mkdir(parents=True)
+    (source / file).touch()
+    status, told, said = run(*between(verb, source, tmp_path / "to"))
+    assert (status, said, told["missing"]) == (0, "", [])
+    assert len(told["units"]) == 4
+
+
+@pytest.mark.parametrize("verb", ["export", "import"])
+@pytest.mark.parametrize(
+    ("named", "last"),
+    [
+        (("--scope", "user:nobody"), "nothing to {verb}"),
+        (("--scope", "user:nobody", "--conversation", "c0"), "0 scopes, 1 conversation"),
+        ((), "2 scopes, 1 conversation"),
+    ],
+)
+def test_what_is_counted_at_the_end_is_what_moved(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, verb: str, named: tuple[str, ...], last: str
+) -> None:
+    line = between(verb, filled(tmp_path / "from"), tmp_path / "to")
+    shell.main([*line, *named])
+    assert last.format(verb=verb) in capfd.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("verb", ["export", "import"])
 def test_a_place_that_is_taken_says_what_moves_the_rest(
     run: Run, tmp_path: Path, verb: str
 ) -> None:
@@ -126,7 +156,7 @@ def test_a_place_that_is_taken_says_what_moves_the_rest(
         "error": "[memory_conflict] Memory conflict in scope 'user:s000': target_occupied",
         "hint": hint,
     }
-    assert said.splitlines()[1] == f"hint: {hint}"
+    assert said.splitlines() == [f"error: {told['error']}", f"hint: {hint}"]
     status, told, _ = run(*line, *rest.split())
     assert (status, len(told["units"])) == (0, 2)
     status, told, _ = run(*line)

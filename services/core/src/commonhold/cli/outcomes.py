@@ -40,11 +40,10 @@ def report_failure(error: Exception, message: str, arguments: Sequence[str]) -> 
     What an error notes beside its message, such as the file that is broken, is the hint.
     """
     hint = "; ".join(getattr(error, "__notes__", ())) or None
+    if isinstance(error, CommonholdError) and not isinstance(error, CommandError):
+        message = f"[{error.code}] {message}"
     print(f"error: {message}", file=sys.stderr)
     if hint is not None:
         print(f"hint: {hint}", file=sys.stderr)
-    if JSON_FLAG not in arguments:
-        return
-    if isinstance(error, CommonholdError) and not isinstance(error, CommandError):
-        message = f"[{error.code}] {message}"
-    print_object({"error": message, "hint": hint})
+    if JSON_FLAG in arguments:
+        print_object({"error": message, "hint": hint})

@@ -49,7 +49,7 @@ def run_export(folder: Path, units: Choice, store: StoreSettings, *, as_json: bo
             return await _move(source.store, target.store, units), source.client
 
     report, client = asyncio.run(run())
-    last = f"exported {_counted(report)} to {folder}" if report.units else "nothing to export"
+    last = f"exported {_counted(report)} to {folder}" if _did(report) else "nothing to export"
     return _show(report, _envelope("export", folder, client, report), last, as_json=as_json)
 
 
@@ -62,7 +62,7 @@ def run_import(folder: Path, units: Choice, store: StoreSettings, *, as_json: bo
             return await _move(source.store, target.store, units), target.client
 
     report, client = asyncio.run(run())
-    last = f"imported {_counted(report)} from {folder}" if report.units else "nothing to import"
+    last = f"imported {_counted(report)} from {folder}" if _did(report) else "nothing to import"
     return _show(report, _envelope("import", folder, client, report), last, as_json=as_json)
 
 
@@ -173,8 +173,12 @@ def _rows_of(one: UnitReport) -> str:
     return "  ".join(_plural(*count) for count in (*counts, (one.redactions, "redaction")))
 
 
+def _did(report: TransferReport) -> bool:
+    return bool(report.moved or report.failed)
+
+
 def _counted(report: TransferReport) -> str:
-    moved = [one.unit.kind for one in report.units if one.error is None]
+    moved = [one.unit.kind for one in report.moved]
     scopes, conversations = moved.count("scope"), moved.count("conversation")
     return f"{_plural(scopes, 'scope')}, {_plural(conversations, 'conversation')}"
 

@@ -112,7 +112,7 @@ class TestShortfalls(GardenCases):
         assert list(erasure.documents) == ONE_LEFT
         assert erasure.unfinished is not None
         assert "u:b" in erasure.unfinished.partition(": ")[0]
-        assert BROKEN.message in erasure.unfinished
+        assert f"[{BROKEN.code}] {BROKEN.message}" in erasure.unfinished
         store.step = ("", "")
         assert (await redact_conversation(store, "chat-2")).documents == (
             DocumentName("u:b", SESSION),
@@ -144,7 +144,8 @@ class TestShortfalls(GardenCases):
         store.step = ("scopes", "")
         report = await run_prune(store, clock)
         assert (report.turns, report.documents) == (3, ())
-        assert told(report) == f"the documents under sessions/ were not erased: {BROKEN.message}"
+        refusal = f"[{BROKEN.code}] {BROKEN.message}"
+        assert told(report) == f"the documents under sessions/ were not erased: {refusal}"
 
     @pytest.mark.parametrize("method", ["aged_documents_page", "redact_if"])
     async def test_an_expiry_goes_round_a_refused_scope(

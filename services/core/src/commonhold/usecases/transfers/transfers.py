@@ -49,7 +49,15 @@ class UnitReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransferReport(msgspec.Struct, frozen=True):
+    """`are_named` says whether the caller chose the units, or whatever is there was moved."""
+
     units: tuple[UnitReport, ...]
+    are_named: bool
+
+    @property
+    def moved(self) -> tuple[UnitReport, ...]:
+        """Those of which something is in the target now."""
+        return tuple(unit for unit in self.units if unit.error is None and not unit.is_empty)
 
     @property
     def failed(self) -> tuple[UnitReport, ...]:
@@ -57,7 +65,12 @@ class TransferReport(msgspec.Struct, frozen=True):
 
     @property
     def missing(self) -> tuple[UnitReport, ...]:
-        """Those that were named and of which the source holds nothing."""
+        """Those that were named and of which the source holds nothing.
+
+        One that nobody named, such as a file of lines without a line, is missed by nobody.
+        """
+        if not self.are_named:
+            return ()
         return tuple(unit for unit in self.units if unit.error is None and unit.is_empty)
 
     @property
@@ -93,7 +106,7 @@ async def transfer(
         moved(report)
         reports.append(report)
     refused = (_failed(unit, error) for unit, error in found.refused)
-    return TransferReport((*reports, *refused))
+    return TransferReport((*reports, *refused), are_named=not choice.is_everything)
 
 
 async def _move(source: Source, target: Target, unit: Unit) -> UnitReport:

@@ -19,7 +19,7 @@ class Shortfall(msgspec.Struct, frozen=True):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.step}: {self.reason}"
+        return f"{self.step}: [{self.code}] {self.reason}"
 
 
 class Steps:
