@@ -66,6 +66,26 @@ def test_a_traceback_stays_on_its_line() -> None:
     assert "ValueError: invalid literal" in str(event["exception"])
 
 
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_traceback_shows_no_values(form: str) -> None:
+    """A request's variables are its headers, with the token, and its body."""
+    stream = io.StringIO()
+    configure_logging(form=form, stream=stream)
+
+    def handle(authorization: str) -> None:
+        raise RuntimeError(f"broken, {len(authorization)} characters in")
+
+    secret = "Bearer t0ken"
+    try:
+        handle(secret)
+    except RuntimeError:
+        structlog.get_logger("x").exception("failed")
+        logging.getLogger("asyncio").exception("failed too")
+    assert stream.getvalue().count("broken, 12 characters in") == 2
+    assert "in handle" in stream.getvalue()
+    assert "t0ken" not in stream.getvalue()
+
+
 def test_what_cannot_be_json_is_written_as_its_repr() -> None:
     stream = io.StringIO()
     configure_logging(stream=stream)

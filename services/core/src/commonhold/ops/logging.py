@@ -67,7 +67,9 @@ def _json() -> list[Processor]:
 
 
 def _console() -> list[Processor]:
-    return [structlog.dev.ConsoleRenderer(colors=False)]
+    # The renderer's own choice shows local variables: bodies, and the headers with the token.
+    plain = structlog.dev.plain_traceback
+    return [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
 
 
 def _render_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
