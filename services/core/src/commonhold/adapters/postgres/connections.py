@@ -5,11 +5,13 @@ then they are settings of the serving role (docs/reference/schema.md, "Roles"), 
 pool reads back what is in force.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import asyncpg
 
+from commonhold.adapters.postgres.errors import DRIVER_ERRORS
 from commonhold.migrations.connections import Connection
 
 # The largest number a version or turn column holds; a larger one is never there.
@@ -50,7 +52,8 @@ async def transaction(
 ) -> AsyncIterator[None]:
     """A READ COMMITTED transaction, or a savepoint inside an open one.
 
-    `settings` hold until its end; they travel with its beginning, in one round trip.
+    `settings` hold until its end; they travel with its beginning, in one round trip. A caller
+    that is cancelled leaves it open: the connection must be ended then, as a pool's lease does.
     """
     nested = conn.is_in_transaction()
     begin = "SAVEPOINT inner_work" if nested else "BEGIN"
@@ -58,13 +61,22 @@ async def transaction(
     await conn.execute("; ".join([begin, *changes]))
     try:
         yield
+    except asyncio.CancelledError:
+        # A round trip more could wait for a frozen server, or fail in place of the cancellation.
+        raise
     except BaseException:
-        # On a dead connection the rollback fails too; the first error is the one to tell.
         if not conn.is_closed():
-            await conn.execute(
-                "ROLLBACK TO SAVEPOINT inner_work; RELEASE SAVEPOINT inner_work"
-                if nested
-                else "ROLLBACK"
-            )
+            await _roll_back(conn, nested=nested)
         raise
     await conn.execute("RELEASE SAVEPOINT inner_work" if nested else "COMMIT")
+
+
+async def _roll_back(conn: Connection, *, nested: bool) -> None:
+    """On a connection that is lost meanwhile it fails, and the first error is the one to tell."""
+    # AttributeError: the driver's own, of a connection cut between two steps of a statement.
+    with suppress(*DRIVER_ERRORS, AttributeError):
+        await conn.execute(
+            "ROLLBACK TO SAVEPOINT inner_work; RELEASE SAVEPOINT inner_work"
+            if nested
+            else "ROLLBACK"
+        )

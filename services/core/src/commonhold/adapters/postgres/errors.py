@@ -8,6 +8,13 @@ import asyncpg
 
 from commonhold.contract.errors import StoreUnavailableError
 
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
 # Connection lost, resources gone (disk, memory, connections), operator intervention.
 _UNAVAILABLE_CLASSES = frozenset({"08", "53", "57"})
 # Read-only server, serialization failure, deadlock, lock timeout.

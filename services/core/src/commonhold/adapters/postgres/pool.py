@@ -18,7 +18,7 @@ from commonhold.adapters.postgres.connections import (
     connect,
     refuses_settings,
 )
-from commonhold.adapters.postgres.errors import describe, translate
+from commonhold.adapters.postgres.errors import DRIVER_ERRORS, describe, translate
 from commonhold.adapters.postgres.probe import Probe
 from commonhold.contract.errors import StoreUnavailableError
 from commonhold.migrations.connections import Connection
@@ -26,14 +26,6 @@ from commonhold.migrations.timeouts import session_settings
 
 # A caller that opens a connection to a server that has gone silent is answered by then.
 CONNECT_TIMEOUT_SECONDS = 2.0
-
-DRIVER_ERRORS = (
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-    OSError,
-    TimeoutError,
-)
 
 
 class Pool:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from commonhold.adapters.postgres.errors import describe
 from commonhold.migrations.connections import Connection
@@ -45,8 +44,8 @@ class Probe:
     async def stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            # Its own end is no error; that of whoever waits here still is.
+            await asyncio.gather(self._task, return_exceptions=True)
         self._drop()
         self.is_up = False
 
