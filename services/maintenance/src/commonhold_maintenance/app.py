@@ -27,7 +27,7 @@ from commonhold.contract.gardens import GardenLedger
 from commonhold.contract.language_models import LlmProvider
 from commonhold.migrations import explain, is_compatible
 from commonhold.ops.health import Health
-from commonhold.ops.lifecycle import StopSignal, close_later
+from commonhold.ops.lifecycle import StopSignal, close_later, tell_unfinished
 from commonhold.ops.listener import build_ops_app, listen_ops
 from commonhold.ops.metrics import Metrics, UpkeepMetrics
 from commonhold.ops.service_settings import StateService
@@ -287,7 +287,7 @@ async def _drain(
     )
     insisting.cancel()
     if not working.done():
-        logger.warning("drain_deadline_passed", deadline_seconds=drain_seconds)
+        tell_unfinished(stop, deadline_seconds=drain_seconds)
         working.cancel()
     logger.info("stopped")
 

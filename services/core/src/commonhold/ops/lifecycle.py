@@ -57,9 +57,7 @@ async def run_until_stopped(
     health.drain()
     logger.info("draining", deadline_seconds=drain_seconds)
     listener.stop_accepting()
-    finished = await _wait(listener.drain(), stop.insisted, timeout_seconds=drain_seconds)
-    if not finished:
-        logger.warning("drain_deadline_passed", deadline_seconds=drain_seconds)
+    await _drain(listener, stop, deadline_seconds=drain_seconds)
     await listener.abort()
     logger.info("stopped")
 
@@ -79,12 +77,24 @@ def close_later(
     stack.push_async_callback(run)
 
 
-async def _wait(work: Awaitable[None], insisted: asyncio.Event, *, timeout_seconds: float) -> bool:
-    tasks = {asyncio.ensure_future(work), asyncio.ensure_future(insisted.wait())}
-    done, pending = await asyncio.wait(
-        tasks, timeout=timeout_seconds, return_when=asyncio.FIRST_COMPLETED
+def tell_unfinished(stop: StopSignal, *, deadline_seconds: float) -> None:
+    """Say what ended a drain before it was done."""
+    if stop.insisted.is_set():
+        logger.warning("drain_cut_short")
+    else:
+        logger.warning("drain_deadline_passed", deadline_seconds=deadline_seconds)
+
+
+async def _drain(listener: Listener, stop: StopSignal, *, deadline_seconds: float) -> None:
+    draining = asyncio.ensure_future(listener.drain())
+    insisting = asyncio.ensure_future(stop.insisted.wait())
+    await asyncio.wait(
+        (draining, insisting), timeout=deadline_seconds, return_when=asyncio.FIRST_COMPLETED
     )
-    for task in pending:
-        task.cancel()
-    await asyncio.gather(*pending, return_exceptions=True)
-    return bool(done) and not insisted.is_set()
+    if not draining.done():
+        tell_unfinished(stop, deadline_seconds=deadline_seconds)
+    draining.cancel()
+    insisting.cancel()
+    failure, _ = await asyncio.gather(draining, insisting, return_exceptions=True)
+    if isinstance(failure, Exception):
+        logger.error("drain_failed", exc_info=failure)
