@@ -1,5 +1,6 @@
 """Transfers between stores: what moves, in which order, and what stops them."""
 
+import asyncio
 import tracemalloc
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from commonhold.contract import (
     ConversationIdInvalidError,
     ConversationRedaction,
     MemoryConflictError,
+    MemoryDocument,
     ScopeArchive,
     ScopeInvalidError,
     StoreUnavailableError,
@@ -73,6 +75,20 @@ class Unsnapped(PlainStore):
         if limit > self._most_acts:
             raise ValueError("the wire answers no more")
         return await self._inner.turn_redactions(conversations=conversations, limit=limit)
+
+
+class FailsOnce(PlainStore):
+    """Reads that take a while, but for the one of `a`, which fails at once."""
+
+    running = 0
+
+    async def read(self, scope: str, path: str) -> MemoryDocument | None:
+        if path == "a":
+            raise StoreUnavailableError("away")
+        self.running += 1
+        await asyncio.sleep(0.01)
+        self.running -= 1
+        return await super().read(scope, path)
 
 
 @pytest.fixture
@@ -238,6 +254,16 @@ async def test_a_store_without_snapshots_is_put_together_from_its_reads() -> Non
         await store.write(SCOPE, path, path)
     assert await archive_scope(store, SCOPE) == await store.inner.archive_scope(SCOPE)
     assert await archive_conversation(store, THREAD) == conversation_archive()
+
+
+async def test_a_read_that_fails_leaves_none_running() -> None:
+    """Whoever asked may close the store next."""
+    store = FailsOnce()
+    for path in ("a", "b", "c"):
+        await store.write(SCOPE, path, path)
+    with pytest.raises(StoreUnavailableError, match="away"):
+        await archive_scope(store, SCOPE)
+    assert store.running == 0
 
 
 async def test_a_trail_beyond_a_page_is_asked_for_whole_or_named() -> None:

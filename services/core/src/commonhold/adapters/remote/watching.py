@@ -32,22 +32,33 @@ async def open_when_there(
     reason is told.
     """
     while not stop.is_set():
-        opening = asyncio.create_task(open_remote_store(url, token, options=options))
-        stopping = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if not opening.done():
-                return None
-            return opening.result()
+            return await _open_unless_stopped(url, token, stop=stop, options=options)
         except CommonholdError as error:
             health.become_unready(error.message)
-        finally:
-            opening.cancel()
-            stopping.cancel()
-            await asyncio.gather(opening, stopping, return_exceptions=True)
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), RETRY_SECONDS)
     return None
+
+
+async def _open_unless_stopped(
+    url: str, token: Secret, *, stop: asyncio.Event, options: RemoteOptions
+) -> RemoteStore | None:
+    opening = asyncio.create_task(open_remote_store(url, token, options=options))
+    stopping = asyncio.create_task(stop.wait())
+    store: RemoteStore | None = None
+    try:
+        await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            store = opening.result()
+        return store
+    finally:
+        opening.cancel()
+        stopping.cancel()
+        opened, _ = await asyncio.gather(opening, stopping, return_exceptions=True)
+        if store is None and isinstance(opened, RemoteStore):
+            # It opened in the moment in which it was no longer wanted.
+            await opened.close()
 
 
 class ServiceWatch:

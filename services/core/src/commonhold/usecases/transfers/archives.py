@@ -61,8 +61,13 @@ async def _read_all(
     documents: list[MemoryDocument] = []
     for start in range(0, len(entries), _READ_AT_ONCE):
         some = entries[start : start + _READ_AT_ONCE]
-        found = await asyncio.gather(*(source.read(scope, entry.path) for entry in some))
-        documents += [document for document in found if document is not None]
+        reads = (source.read(scope, entry.path) for entry in some)
+        # All of them to their end: none may still run against a store that is closed then.
+        for found in await asyncio.gather(*reads, return_exceptions=True):
+            if isinstance(found, BaseException):
+                raise found
+            if found is not None:
+                documents.append(found)
     return tuple(documents)
 
 
