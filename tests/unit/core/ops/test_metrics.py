@@ -1,11 +1,17 @@
 """Names, labels and values as they are scraped (docs/reference/metrics.md)."""
 
 import asyncio
+from typing import get_args
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from commonhold.contract.errors import DocumentNotFoundError, StoreUnavailableError
+from commonhold.contract.errors import (
+    DocumentNotFoundError,
+    MemoryConflictError,
+    MemoryConflictReason,
+    StoreUnavailableError,
+)
 from commonhold.ops.metrics import CONFLICT_REASONS, Metrics
 
 
@@ -73,6 +79,15 @@ def test_a_label_outside_of_its_set_is_an_error(metrics: Metrics) -> None:
     http = metrics.http(service="state", routes=["/r"], reasons=["full"])
     with pytest.raises(KeyError):
         http.answered("/user:alice", 200, started=0)
+
+
+@pytest.mark.parametrize("reason", get_args(MemoryConflictReason))
+def test_every_conflict_that_a_store_may_raise_is_counted(
+    metrics: Metrics, reason: MemoryConflictReason
+) -> None:
+    conflict = MemoryConflictError(scope="u:a", path="p", reason=reason)
+    metrics.count_conflict(conflict.reason)
+    assert samples(metrics)["commonhold_conflicts_total", (("reason", reason),)] == 1
 
 
 def test_every_conflict_is_there_before_the_first(metrics: Metrics) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from datetime import datetime
 from itertools import accumulate
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, get_args
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
@@ -23,19 +23,16 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from commonhold.contract.errors import CommonholdError, StoreUnavailableError
+from commonhold.contract.errors import (
+    CommonholdError,
+    MemoryConflictReason,
+    StoreUnavailableError,
+)
 from commonhold.contract.gardens import Backlog
 
 DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 PASS_BUCKETS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
-CONFLICT_REASONS = (
-    "version_mismatch",
-    "document_absent",
-    "destination_exists",
-    "target_occupied",
-    "case_collision",
-    "layout_clash",
-)
+CONFLICT_REASONS: tuple[str, ...] = get_args(MemoryConflictReason)
 OK = "ok"
 REFUSED = "refused"
 UNAVAILABLE = "unavailable"
