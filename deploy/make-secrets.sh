@@ -27,8 +27,17 @@ put postgres_password "$(random)"
 put postgres_serve_password "$(random)"
 put grafana_password "$(random)"
 
-dsn() { printf 'postgresql://%s:%s@%s/commonhold' "$1" "$(cat "$2")" "$3"; }
+# A password of your own may hold what means something in a URL, or in the list of a pooler.
+in_url() {
+  case $(cat "$1") in
+    *[!A-Za-z0-9._~-]*) printf %s "$(cat "$1")" | od -An -v -tx1 | tr -d '\n' | tr ' ' '%' ;;
+    *) cat "$1" ;;
+  esac
+}
+quoted() { printf '"%s"' "$(sed 's/"/""/g' "$1")"; }
+
+dsn() { printf 'postgresql://%s:%s@%s/commonhold' "$1" "$(in_url "$2")" "$3"; }
 put migrate_dsn "$(dsn commonhold postgres_password postgres:5432)"
 put serve_dsn "$(dsn commonhold_serve postgres_serve_password postgres:5432)"
 put pooled_dsn "$(dsn commonhold_serve postgres_serve_password pgbouncer:6432)"
-put pgbouncer_users "\"commonhold_serve\" \"$(cat postgres_serve_password)\""
+put pgbouncer_users "\"commonhold_serve\" $(quoted postgres_serve_password)"

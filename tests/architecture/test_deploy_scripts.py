@@ -4,6 +4,7 @@ import re
 import stat
 import subprocess
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -38,6 +39,37 @@ def test_what_is_there_before_the_first_start_is_kept_and_used(folder: Path) -> 
     assert made["pgbouncer_users"] == '"commonhold_serve" "mine"'
     # Nothing to accept beside the token, until it is rotated.
     assert made["serve_token_previous"] == ""
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "p@ss/w:rd#1",
+        "50%",
+        "a b+c?&=",
+        'say "no"',
+        "\u00e9\u2713",
+        "$(id)`id`$HOME\\",
+        "[v6]",
+        "-n",
+    ],
+)
+def test_any_password_of_your_own_is_the_one_that_is_used(folder: Path, password: str) -> None:
+    folder.mkdir()
+    for name in ("postgres_password", "postgres_serve_password"):
+        (folder / name).write_text(f"{password}\n")
+    _run("make-secrets.sh", folder)
+    made = _contents(folder)
+    for dsn, user, host in (
+        (made["migrate_dsn"], "commonhold", "postgres"),
+        (made["serve_dsn"], "commonhold_serve", "postgres"),
+        (made["pooled_dsn"], "commonhold_serve", "pgbouncer"),
+    ):
+        parts = urlsplit(dsn)
+        assert (parts.username, parts.hostname, parts.path) == (user, host, "/commonhold")
+        assert unquote(str(parts.password)) == password
+    doubled = password.replace('"', '""')
+    assert made["pgbouncer_users"] == f'"commonhold_serve" "{doubled}"'
 
 
 def test_a_container_can_read_its_secrets_and_not_the_key_of_the_authority(folder: Path) -> None:
