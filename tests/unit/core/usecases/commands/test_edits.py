@@ -70,7 +70,7 @@ async def test_no_more_matches_are_looked_for_than_are_told(
     await store.write("user:ana", "d", "\n" + "a" * 2_000_000)
     began = time.process_time()
     error = await ana.fail("str_replace", path="/user/d", old_str=sought, new_str="")
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5
     listed = ", ".join(["2"] * MOST_MATCHES)
     assert error == (
         f"old_str appears more than 50 times in /user/d (the first ones in lines {listed})"

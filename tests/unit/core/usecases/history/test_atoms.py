@@ -1,7 +1,6 @@
 """Atoms: what they are, that cuts spare them, and that hostile text costs no more."""
 
 import time
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonhold.usecases.history.atoms import atom_across, atoms, cut_after, cut_before
+from tests.support.costs import cpu_seconds
 
 SIZE = 8_000
 
@@ -65,16 +65,6 @@ def test_a_moved_cut_splits_no_atom_and_moves_to_its_edge(text: str, at: int) ->
     assert all(text[start:end].strip() == text[start:end] != "" for start, end in spans)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Of several runs the fastest, which the machine disturbed least."""
-    taken = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
-
-
 @pytest.mark.parametrize(
     "unit",
     ["/", "(", ")", "()", "(a)", "(a", '"', "a/(", "1", ".", "a.", "://", "[link ", "((a/b)", "a:"],
@@ -82,8 +72,8 @@ def seconds(work: Callable[[], object]) -> float:
 def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
     """Sixteen times the text would take 256 times as long, were it tried from every start."""
     short, long = unit * (SIZE // len(unit)), unit * (16 * SIZE // len(unit))
-    quick = seconds(lambda: sum(1 for _ in atoms(short)))
-    assert seconds(lambda: sum(1 for _ in atoms(long))) < 80 * max(quick, 0.001)
+    quick = cpu_seconds(lambda: sum(1 for _ in atoms(short)))
+    assert cpu_seconds(lambda: sum(1 for _ in atoms(long))) < 80 * max(quick, 0.001)
 
 
 PIECES = ["a", "b/", "v1.2", "(", ")", " ", '"', "[link c:1]", "[link ", "c:1]", "x" * 150, "\n"]
