@@ -1,7 +1,11 @@
-"""A store goes into files, over the wire and back, and nothing of it has changed."""
+"""A store goes into files, over the wire and back, and nothing of it has changed.
+
+One service on the way keeps what it is given in a Postgres of its own, the last one in files.
+"""
 
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from commonhold.adapters.file import FileStore
-from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.adapters.postgres import Pool, PostgresStore
 from commonhold.contract import ConversationArchive, ScopeArchive
 from commonhold.usecases.transfers.transfers import transfer
@@ -24,7 +27,7 @@ TRUNCATE commonhold.documents, commonhold.document_versions, commonhold.document
     commonhold.conversations, commonhold.turns, commonhold.projections,
     commonhold.turn_redactions
 """
-# Two databases serve all examples, and are emptied before each.
+# Three databases serve all examples, and are emptied before each.
 RUNS = settings(
     max_examples=15,
     deadline=None,
@@ -36,15 +39,17 @@ RUNS = settings(
 @pytest.fixture
 async def pools(
     postgres_server: PostgresServer, database_template: str
-) -> AsyncIterator[tuple[Pool, Pool]]:
-    async with (
-        temporary_database(postgres_server, template=database_template) as first,
-        temporary_database(postgres_server, template=database_template) as second,
-    ):
-        pools = (await open_pool(first, size=2), await open_pool(second, size=2))
-        yield pools
-        for pool in pools:
-            await pool.close()
+) -> AsyncIterator[tuple[Pool, ...]]:
+    """Where a store comes from, the service's own, and where it ends."""
+    async with AsyncExitStack() as opened:
+        pools = []
+        for _ in range(3):
+            dsn = await opened.enter_async_context(
+                temporary_database(postgres_server, template=database_template)
+            )
+            pools.append(await open_pool(dsn, size=2))
+            opened.push_async_callback(pools[-1].close)
+        yield tuple(pools)
 
 
 @RUNS
@@ -55,11 +60,11 @@ async def pools(
     ),
 )
 async def test_from_postgres_into_files_over_the_wire_and_back_nothing_changes(
-    pools: tuple[Pool, Pool],
+    pools: tuple[Pool, ...],
     scopes: list[ScopeArchive],
     conversations: list[ConversationArchive],
 ) -> None:
-    first, last = [PostgresStore(pool) for pool in pools]
+    first, middle, last = [PostgresStore(pool) for pool in pools]
     for pool in pools:
         async with pool.connection() as conn:
             await conn.execute(EMPTY)
@@ -71,8 +76,9 @@ async def test_from_postgres_into_files_over_the_wire_and_back_nothing_changes(
         gone, returned = Path(folder, "gone"), Path(folder, "returned")
         async with (
             FileStore(gone) as files,
-            served(InMemoryStore()) as remote,
-            FileStore(returned) as again,
+            served(middle) as remote,
+            FileStore(returned) as behind,
+            served(behind) as again,
         ):
             for source, target in (
                 (first, files),
