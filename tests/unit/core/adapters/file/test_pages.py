@@ -10,8 +10,13 @@ from typing import TypeAlias
 
 import pytest
 
-from commonhold.adapters.file import FileStore, listings
-from commonhold.contract import ConversationFormatError, MemoryVersion, Message
+from commonhold.adapters.file import FileStore, listings, marks
+from commonhold.contract import (
+    ConversationFormatError,
+    ConversationProjection,
+    MemoryVersion,
+    Message,
+)
 from commonhold.contract.paging import Page
 
 TURNS = 4000
@@ -203,10 +208,49 @@ async def test_only_the_first_page_of_a_history_looks_through_it(
     assert newest.version == VERSIONS + 1
 
 
+async def test_only_the_first_page_of_entries_looks_through_them(
+    tmp_path: Path, store: FileStore, bytes_read: BytesRead
+) -> None:
+    written = [
+        ConversationProjection(turn=turn, kind="log", text="x" * 400, span=1)
+        for turn in random.Random(7).sample(range(1, TURNS + 1), TURNS)
+    ]
+    await store.append_projections("c", written)
+    whole = size_of(tmp_path / "root/conversations/c/projections.jsonl")
+    found: list[ConversationProjection] = []
+    while page := await store.read_projections("c", after=len(found), limit=500):
+        assert not found or bytes_read() < whole / 4
+        found += page
+        bytes_read()
+    assert [entry.turn for entry in found] == list(range(1, TURNS + 1))
+    await store.append_projections("c", [ConversationProjection(turn=1, kind="log", text="new")])
+    again = await store.read_projections("c", limit=2)
+    assert [entry.text for entry in again] == [found[0].text, "new"]
+
+
+async def test_a_later_page_orders_no_more_than_it_answers(
+    history: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = await store.history_page("u:x", limit=10)
+    ordered: list[int] = []
+    age = listings._age
+
+    def counted(row: listings._Row) -> tuple[int, str, int]:
+        ordered.append(row.version)
+        return age(row)
+
+    monkeypatch.setattr(listings, "_age", counted)
+    for _ in range(3):
+        page = await store.history_page("u:x", cursor=page.next_cursor, limit=10)
+    assert [row.version for row in page.items] == list(range(VERSIONS - 30, VERSIONS - 40, -1))
+    # What it holds, and halving the history for its beginning.
+    assert len(ordered) < 3 * (2 * 10 + VERSIONS.bit_length())
+
+
 async def test_more_rows_than_are_kept_are_listed_all_the_same(
     history: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listings, "MOST_ROWS", VERSIONS - 1)
+    monkeypatch.setattr(marks, "MOST_ROWS", VERSIONS - 1)
     for _ in range(2):
         assert len(await store.history("u:x")) == VERSIONS
 

@@ -24,6 +24,7 @@ from commonhold.adapters.file.layout import (
 )
 from commonhold.adapters.file.ledgers import EMPTY, Ledger, Scans
 from commonhold.adapters.file.leftovers import clear_folders
+from commonhold.adapters.file.projections import Projections
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 from commonhold.contract.clock import Clock, read_clock
 from commonhold.contract.errors import ConversationFormatError
@@ -47,6 +48,7 @@ class Conversations:
         self._clock = clock
         self._logs = Scans(_log_of)
         self._erasures = Scans(_newest_erasure)
+        self._projections = Projections()
 
     def append_turn(
         self,
@@ -137,24 +139,10 @@ class Conversations:
         limit: int | None,
         max_bytes: int | None = None,
     ) -> tuple[tuple[ConversationProjection, ...], bool]:
-        """As `read_turns`."""
+        """As `read_turns`; all entries are looked through where their file is new or changed."""
         file = projections_file(conversation_id)
         with _refusing(conversation_id, file):
-            held = [
-                entry
-                for number, line in _lines(tree, file)
-                if (entry := lines.decode_projection(line, number=number)).turn > after
-            ]
-        held.sort(key=lambda entry: (entry.turn, entry.span))
-        kept = held[:limit]
-        if max_bytes is None:
-            return tuple(kept), False
-        weight = 0
-        for place, entry in enumerate(kept):
-            if weight >= max_bytes:
-                return tuple(kept[:place]), True
-            weight += len(entry.text)
-        return tuple(kept), False
+            return self._projections.read(tree, file, after=after, limit=limit, max_bytes=max_bytes)
 
     def redact_turns(
         self,

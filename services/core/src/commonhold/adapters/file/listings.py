@@ -4,10 +4,12 @@ What is asked for is read, and of the rest only as much as orders it: a page of 
 history holds no more content than it answers.
 """
 
+import heapq
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 
 import msgspec
@@ -17,7 +19,7 @@ from commonhold.adapters.file.documents import Documents
 from commonhold.adapters.file.envelopes import Envelope
 from commonhold.adapters.file.faults import RowFaultError
 from commonhold.adapters.file.layout import versions_file
-from commonhold.adapters.file.ledgers import identity_of
+from commonhold.adapters.file.marks import Marks
 from commonhold.adapters.file.records import document_paths, get_mark, ledger_paths, read_trail
 from commonhold.adapters.file.refusals import astray, collision, look, unsupported
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
@@ -31,14 +33,10 @@ from commonhold.contract.paging import (
     VersionsPosition,
     encode_cursor,
     follows_trail,
-    from_microseconds,
     history_position,
     page_of,
     to_microseconds,
 )
-
-# Some fifty megabytes; one file with more than all of them is looked through each time.
-MOST_ROWS = 200_000
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -53,12 +51,25 @@ class _Row(msgspec.Struct, frozen=True):
     end: int
 
 
+class _Ledger(msgspec.Struct, frozen=True):
+    """The rows of a path in the orders that pages have, so that a page costs what it answers."""
+
+    by_number: Sequence[_Row] = ()
+    by_age: Sequence[_Row] = ()
+
+    def __len__(self) -> int:
+        return len(self.by_age)
+
+
+_NO_ROWS = _Ledger()
+
+
 class Listings:
     """Every listing of one root; the caller holds the root's lock."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._marks = _Marks()
+        self._marks = Marks[_Ledger]()
 
     def documents(
         self, tree: Tree, scope: str, *, prefix: str, after: str = ""
@@ -74,10 +85,9 @@ class Listings:
         self, tree: Tree, scope: str, path: str, *, below: int | None = None
     ) -> Iterator[MemoryVersion]:
         """Newest first; a row is judged when the caller comes to it, its place in any case."""
-        rows = self._marks.rows(tree, scope, path)
-        kept = [row for row in rows if below is None or row.version < below]
-        kept.sort(key=attrgetter("version"), reverse=True)
-        return _read_each(tree, scope, kept)
+        rows = self._ledger(tree, scope, path).by_number
+        start = 0 if below is None else bisect_right(rows, -below, key=_number)
+        return _read_each(tree, scope, _from(rows, start))
 
     def history(
         self,
@@ -88,17 +98,12 @@ class Listings:
         behind: HistoryPosition | None = None,
     ) -> Iterator[MemoryVersion]:
         """Newest first, as `versions`."""
-        rows = [
-            row
-            for path in ledger_paths(tree, scope)
-            for row in self._marks.rows(tree, scope, path)
-            if since is None or row.created_at >= since
-        ]
-        if behind is not None:
-            rows = _behind(rows, behind)
-        rows.sort(key=lambda row: (row.path, -row.version))
-        rows.sort(key=attrgetter("created_at"), reverse=True)
-        return _read_each(tree, scope, rows)
+        ledgers = [self._ledger(tree, scope, path).by_age for path in ledger_paths(tree, scope)]
+        starts = [0 if behind is None else _behind(rows, behind) for rows in ledgers]
+        rows = heapq.merge(*map(_from, ledgers, starts), key=_age)
+        if since is None:
+            return _read_each(tree, scope, rows)
+        return _read_each(tree, scope, takewhile(lambda row: row.created_at >= since, rows))
 
     def redactions(
         self, tree: Tree, scope: str, *, since: datetime | None
@@ -156,39 +161,11 @@ class Listings:
         page = page_of(left[: limit + 1], limit=limit, position=lambda act: act[0])
         return Page(items=tuple(act for _, act in page.items), next_cursor=page.next_cursor)
 
-
-class _Marks:
-    """The rows of the histories listed last, each for as long as its file stays as it was.
-
-    Pages of a long one come in a row: the first judges all of it, the others find it judged.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, int, int], Sequence[_Row]]] = {}
-        self._held = 0
-
-    def rows(self, tree: Tree, scope: str, path: str) -> Sequence[_Row]:
+    def _ledger(self, tree: Tree, scope: str, path: str) -> _Ledger:
         file = versions_file(scope, path)
         if look(tree, file, scope=scope, path=path) is not Place.FILE:
-            return ()
-        status = tree.entry(file).status
-        identity = None if status is None else identity_of(status)
-        known = self._known.pop(file, None)
-        if known is not None:
-            self._held -= len(known[1])
-        if identity is None:
-            return ()
-        if known is None or known[0] != identity:
-            known = (identity, _rows(tree, scope, path))
-        self._keep(file, known)
-        return known[1]
-
-    def _keep(self, file: str, known: tuple[tuple[int, int, int], Sequence[_Row]]) -> None:
-        self._known[file] = known
-        self._held += len(known[1])
-        while self._held > MOST_ROWS:
-            _, rows = self._known.pop(next(iter(self._known)))
-            self._held -= len(rows)
+            return _NO_ROWS
+        return self._marks.get(tree, file, lambda: _ledger_of(_rows(tree, scope, path)))
 
 
 def _newest(path: str, live: Envelope | None, rows: Sequence[_Row]) -> AgedDocument | None:
@@ -250,14 +227,24 @@ def _read_each(tree: Tree, scope: str, rows: Iterable[_Row]) -> Iterator[MemoryV
                     raise unsupported(fault, scope=scope, path=path, file=file) from None
 
 
-def _behind(rows: Iterable[_Row], last: HistoryPosition) -> list[_Row]:
-    """As `follows_history` of each row, without a position made for it."""
-    moment = from_microseconds(last.created_at)
-    place = (last.path, -last.version)
-    return [
-        row
-        for row in rows
-        # Most are older, which is cheap to see.
-        if row.created_at < moment
-        or (row.created_at == moment and (row.path, -row.version) > place)
-    ]
+def _ledger_of(rows: Sequence[_Row]) -> _Ledger:
+    return _Ledger(by_number=sorted(rows, key=_number), by_age=sorted(rows, key=_age))
+
+
+def _number(row: _Row) -> int:
+    """Orders newest first."""
+    return -row.version
+
+
+def _age(row: _Row) -> tuple[int, str, int]:
+    """Orders a history: newest first, then by path, then by number, highest first."""
+    return -to_microseconds(row.created_at), row.path, -row.version
+
+
+def _behind(rows: Sequence[_Row], last: HistoryPosition) -> int:
+    """Where the rows of a path begin that follow a position in the history of all."""
+    return bisect_right(rows, (-last.created_at, last.path, -last.version), key=_age)
+
+
+def _from(rows: Sequence[_Row], start: int) -> Iterator[_Row]:
+    return (rows[place] for place in range(start, len(rows)))
