@@ -34,6 +34,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     large_body_bytes: int = 60 * 1024 * 1024
     moved_scopes: int = 10
     moved_versions: int = 500
+    large_store_mib: int = 2048
 
 
 FULL = Scale()
@@ -49,6 +50,7 @@ QUICK = Scale(
     plain_turns=2_000,
     memory_requests=10_000,
     moved_scopes=2,
+    large_store_mib=32,
 )
 
 

@@ -16,7 +16,17 @@ from pathlib import Path
 import msgspec
 
 from bench import texts
-from bench.cases import depth, files, gateway, memory, remote, searches, throughput, transfers
+from bench.cases import (
+    depth,
+    files,
+    gateway,
+    limits,
+    memory,
+    remote,
+    searches,
+    throughput,
+    transfers,
+)
 from bench.context import FULL, QUICK, Bench, Scale
 from bench.findings import Report
 from bench.reports import Run, describe_machine, keep, load_average, table
@@ -45,21 +55,29 @@ CASES: Mapping[str, Callable[[Bench], Report]] = {
     "search-without-index": searches.searches_without_index,
     "search": searches.searches,
     "appends-by-length": depth.appends_by_length,
+    "large-store": limits.large_store,
 }
+# As long as all others together, or longer: only when it is named.
+ON_REQUEST = frozenset({"large-store"})
 
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 1 when a case did not run, or, with `--strict`, when one misses."""
     options = _parser().parse_args(arguments)
     run = measure(
-        options.only or list(CASES), folder=options.results, scale=QUICK if options.quick else FULL
+        chosen(options.only), folder=options.results, scale=QUICK if options.quick else FULL
     )
     print(table(run))
     print(f"\nkept in {keep(run, options.results)} and its .json")
     return 1 if run.faults or (options.strict and run.misses) else 0
 
 
-def measure(chosen: Sequence[str], *, folder: Path, scale: Scale) -> Run:
+def chosen(named: Sequence[str] | None) -> list[str]:
+    """What is named, or all but what has to be."""
+    return list(named or (name for name in CASES if name not in ON_REQUEST))
+
+
+def measure(cases: Sequence[str], *, folder: Path, scale: Scale) -> Run:
     started_at, started = datetime.now(UTC), time.monotonic()
     load_before = load_average()
     with (
@@ -68,7 +86,7 @@ def measure(chosen: Sequence[str], *, folder: Path, scale: Scale) -> Run:
         stand.echo(content_bytes=texts.CONTENT_BYTES) as echo,
     ):
         bench = Bench(stand, scale, service=service, echo=echo, say=_say)
-        reports = [_run_case(bench, name) for name in CASES if name in chosen]
+        reports = [_run_case(bench, name) for name in CASES if name in cases]
     return Run(
         started_at=started_at,
         seconds=time.monotonic() - started,

@@ -80,6 +80,16 @@ class Stand:
         self.logs = logs
 
     @contextmanager
+    def database(self, name: str) -> Iterator[str]:
+        """The DSN of one more database, with the newest schema and no rows; gone afterwards."""
+        dsn = self.dsn.rpartition("/")[0] + f"/{name}"
+        asyncio.run(_make_database(self.dsn, dsn))
+        try:
+            yield dsn
+        finally:
+            asyncio.run(_drop_database(self.dsn, name))
+
+    @contextmanager
     def service(self) -> Iterator[Server]:
         """A fresh state service with its default settings."""
         port, ops_port = free_port(), free_port()
@@ -174,14 +184,23 @@ def open_stand(folder: Path) -> Iterator[Stand]:
 
 
 async def _make_database(admin_dsn: str, dsn: str) -> None:
+    name = dsn.rpartition("/")[2]
+    # A run that was killed leaves its own behind.
+    await _drop_database(admin_dsn, name)
     connection = await asyncpg.connect(admin_dsn)
     try:
-        # A run that was killed leaves its own behind.
-        await connection.execute(f"DROP DATABASE IF EXISTS {DATABASE}")
-        await connection.execute(f"CREATE DATABASE {DATABASE}")
+        await connection.execute(f"CREATE DATABASE {name}")
     finally:
         await connection.close()
     await migrate(dsn)
+
+
+async def _drop_database(admin_dsn: str, name: str) -> None:
+    connection = await asyncpg.connect(admin_dsn)
+    try:
+        await connection.execute(f"DROP DATABASE IF EXISTS {name}")
+    finally:
+        await connection.close()
 
 
 def _await(child: Child, port: int, path: str) -> None:

@@ -4,13 +4,12 @@ Each case has a service of its own, so that nothing before it counts.
 """
 
 import random
-import sys
-from pathlib import Path
 
 from bench import names, texts, wire
 from bench.context import CONNECTIONS, Bench
 from bench.findings import Finding, Report, Target
 from bench.loads import OK, Load, Outcome, run_load
+from bench.processes import forget_peak, peak_mib, resident_mib
 
 SMALL_BODY_LIMIT = 16 * 1024
 SCOPE = 800_000
@@ -63,7 +62,7 @@ def large_bodies(bench: Bench) -> Report:
         pid = service.child.pid
         _send(service.port, _mixed(), count=2_000)
         before = resident_mib(pid)
-        _forget_peak(pid)
+        forget_peak(pid)
         outcome = run_load(
             Load(
                 port=service.port,
@@ -99,28 +98,6 @@ def large_bodies(bench: Bench) -> Report:
             ),
         ],
     )
-
-
-def resident_mib(pid: int) -> float:
-    return _status(pid, "VmRSS")
-
-
-def peak_mib(pid: int) -> float:
-    return _status(pid, "VmHWM")
-
-
-def _status(pid: int, name: str) -> float:
-    if sys.platform != "linux":
-        raise RuntimeError("memory is read from /proc, which only Linux has")
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError(f"process {pid} has no {name}")
-
-
-def _forget_peak(pid: int) -> None:
-    """Make the kernel count the peak anew."""
-    Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def _mixed() -> list[bytes]:
