@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from commonhold.adapters.file import FileStore
 from commonhold.adapters.file.calls import SystemCalls
-from commonhold.adapters.file.journal import Growth
+from commonhold.adapters.file.intents import Growth
 from commonhold.contract import PathInvalidError
 from tests.support.file_kills import EndedError
 from tests.support.file_trees import read_tree, write_tree

@@ -10,7 +10,8 @@ import pytest
 
 from commonhold.adapters.file import FileStore
 from commonhold.adapters.file.calls import SystemCalls
-from commonhold.adapters.file.journal import Growth, Intent, Journal
+from commonhold.adapters.file.intents import Growth, Intent
+from commonhold.adapters.file.journal import Journal
 from commonhold.adapters.file.tree import Tree
 
 HISTORY = "u%3Ax/versions/a.jsonl"

@@ -14,7 +14,8 @@ from typing import Self
 import structlog
 
 from commonhold.adapters.file.calls import SystemCalls, write_all
-from commonhold.adapters.file.journal import Growth, Intent, Journal, Move
+from commonhold.adapters.file.intents import Growth, Intent, Move
+from commonhold.adapters.file.journal import Journal
 from commonhold.adapters.file.layout import TEMPORARY
 from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Place, Tree

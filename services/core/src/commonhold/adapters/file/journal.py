@@ -13,83 +13,26 @@ import msgspec
 import structlog
 
 from commonhold.adapters.file.calls import SystemCalls, write_all
+from commonhold.adapters.file.intents import (
+    ForeignIntentError,
+    Growth,
+    Intent,
+    Move,
+    decode_intent,
+    encode_intent,
+    names_of,
+)
 from commonhold.adapters.file.layout import TRAIL
-from commonhold.adapters.file.tree import Place, StrayEntryError, Tree
+from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
 
 REST = b"\x00"
 # What the system says of a folder, a file or a link where a change has something else.
-_IN_THE_WAY = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
+_IN_THE_WAY = frozenset(
+    {errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG}
+)
 _PART_BYTES = 256 * 1024
 
 _log = structlog.get_logger(__name__)
-
-
-class Growth(msgspec.Struct, frozen=True, array_like=True):
-    """Rows at the end of a file: how long it was, None when there was none, and their sum.
-
-    `inner` has the sum up to the end of each row but the last; an older intent has none.
-    """
-
-    file: str
-    before: int | None
-    length: int
-    checksum: int
-    inner: tuple[int, ...] | None = None
-
-    @property
-    def start(self) -> int:
-        return self.before or 0
-
-    def is_whole(self, tail: bytes) -> bool:
-        """Whether what stands behind the start begins with all the rows."""
-        grown = tail[: self.length]
-        return len(grown) == self.length and zlib.crc32(grown) == self.checksum
-
-    def is_torn(self, tail: bytes) -> bool:
-        """Whether what stands behind the start is of these rows alone, as far as they got.
-
-        A row that was cut off has no newline; those before it have their sum.
-        """
-        if len(tail) > self.length:
-            return False
-        # A part that never reached the disk reads as zeros, which no row holds.
-        is_holed = len(tail) == self.length and b"\x00" in tail
-        ended = tail[: tail.rfind(b"\n") + 1]
-        if self.inner is None or is_holed or not ended:
-            return True
-        sums = (*self.inner, self.checksum)
-        rows = ended.count(b"\n")
-        return rows <= len(sums) and zlib.crc32(ended) == sums[rows - 1]
-
-
-class Move(msgspec.Struct, frozen=True, array_like=True):
-    """A finished file under a temporary name, the name that it takes, and what is in it.
-
-    `before` is the length and the sum of what has that name, or empty for nothing; only a
-    change without rows needs it. An older intent says neither.
-    """
-
-    temporary: str
-    file: str
-    length: int | None = None
-    checksum: int | None = None
-    before: tuple[int, ...] | None = None
-
-    @property
-    def after(self) -> tuple[int | None, int | None]:
-        return self.length, self.checksum
-
-
-class Intent(msgspec.Struct, frozen=True, array_like=True):
-    """One change, in the order in which it is made."""
-
-    growths: tuple[Growth, ...] = ()
-    moves: tuple[Move, ...] = ()
-    removals: tuple[str, ...] = ()
-
-
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Intent)
 
 
 class Journal:
@@ -105,9 +48,7 @@ class Journal:
 
         Once those are there, the change is finished by anybody.
         """
-        payload = _encoder.encode(intent)
-        framed = b"%08x %s" % (zlib.crc32(payload), payload)
-        write_all(self._calls, self._fd, framed, offset=len(REST))
+        write_all(self._calls, self._fd, encode_intent(intent), offset=len(REST))
 
     def begin_sync(self) -> None:
         self._calls.begin_sync(self._fd)
@@ -132,24 +73,41 @@ class Journal:
         self._calls.truncate(self._fd, length=len(REST))
 
     def recover(self) -> None:
-        """Finish or undo what a dead process left; OSError when the root cannot be written."""
+        """Finish or undo what a dead process left; OSError when the root cannot be written.
+
+        Of an intent that is none of ours, or whose names lead elsewhere by now, nothing is
+        touched: the root is worth more than the change.
+        """
         stored = self._stored()
         if not stored:
             return
-        intent = _decoded(stored)
-        if intent is not None:
-            try:
+        try:
+            intent = decode_intent(stored)
+            if intent is not None:
+                self._require_ways(intent)
                 self._settle(intent)
-            except OSError as error:
-                if error.errno not in _IN_THE_WAY:
-                    raise
-                # Put there since, by nobody of ours: the root is worth more than this change.
-                file = error.filename2 or error.filename
-                _log.error("change_given_up", error=error.strerror, file=file)
-            finally:
-                # What was looked at here is not as it was.
-                self._tree.forget_files()
+        except ForeignIntentError as foreign:
+            _log.error("intent_refused", reason=str(foreign))
+        except StrayEntryError as stray:
+            _log.error("change_given_up", error=stray.fault, file=stray.file)
+        except SpelledOtherwiseError as stray:
+            _log.error("change_given_up", error="is spelled otherwise", file=stray.file)
+        except OSError as error:
+            if error.errno not in _IN_THE_WAY:
+                raise
+            # Put there since, by nobody of ours.
+            file = error.filename2 or error.filename
+            _log.error("change_given_up", error=error.strerror, file=file)
+        finally:
+            # What was looked at here is not as it was.
+            self._tree.forget_files()
         self.clear()
+
+    def _require_ways(self, intent: Intent) -> None:
+        """StrayEntryError where a name is no longer one by which a change of ours goes."""
+        for file in (*names_of(intent), *(move.temporary for move in intent.moves)):
+            if self._tree.look_for_file(file) is Place.BLOCKED:
+                raise StrayEntryError(file, "is below a file")
 
     def _settle(self, intent: Intent) -> None:
         if not intent.growths:
@@ -159,13 +117,13 @@ class Journal:
         is_whole = all(growth.is_whole(tail) for growth, tail in tails)
         is_followed = any(len(tail) > growth.length for growth, tail in tails)
         is_finished = is_whole and not is_followed
-        _log.warning("change_recovered", is_finished=is_finished, files=_files(intent))
+        _log.warning("change_recovered", is_finished=is_finished, files=names_of(intent))
         if is_finished:
             moves = tuple(move for move in intent.moves if self._is_of_the_change(move))
             self.finish(msgspec.structs.replace(intent, moves=moves))
         elif is_whole:
             # Whoever wrote behind our rows knows nothing of the intent, and its files are newer.
-            _log.error("change_superseded", files=_files(intent))
+            _log.error("change_superseded", files=names_of(intent))
             self._drop_drafts(intent)
         else:
             self.undo(intent)
@@ -182,7 +140,7 @@ class Journal:
             if os.path.lexists(self._tree.absolute(move.temporary)) and self._is_of_the_change(move)
         ]
         overtaken = {move.file for move in pending if not self._is_as_it_was(move)}
-        _log.warning("change_recovered", is_finished=not overtaken, files=_files(intent))
+        _log.warning("change_recovered", is_finished=not overtaken, files=names_of(intent))
         if not overtaken:
             self.finish(msgspec.structs.replace(intent, moves=tuple(pending)))
             return
@@ -277,7 +235,11 @@ class Journal:
         """What stands behind the start, and no more than tells whether somebody wrote on."""
         if not self._is_file(growth.file):
             return b""
-        end = growth.start + growth.length + 1
+        # No more than there is: a reader makes room for all that it is asked for.
+        size = self._tree.entry(growth.file).size or 0
+        end = min(size, growth.start + growth.length + 1)
+        if end <= growth.start:
+            return b""
         return self._tree.read_part(growth.file, start=growth.start, end=end)
 
     def _is_file(self, file: str) -> bool:
@@ -313,22 +275,6 @@ class Journal:
             self._calls.sync(fd)
         finally:
             os.close(fd)
-
-
-def _decoded(stored: bytes) -> Intent | None:
-    """The intent; None for one whose writing was not finished: nothing followed it."""
-    checksum, _, payload = stored.partition(b" ")
-    if checksum != b"%08x" % zlib.crc32(payload):
-        return None
-    try:
-        return _decoder.decode(payload)
-    except msgspec.MsgspecError:
-        return None
-
-
-def _files(intent: Intent) -> list[str]:
-    changed = [growth.file for growth in intent.growths]
-    return sorted({*changed, *(move.file for move in intent.moves), *intent.removals})
 
 
 def _name(file: str) -> str:

@@ -20,6 +20,7 @@ DOCUMENT_SUFFIX = ".md"
 LEDGER_SUFFIX = ".jsonl"
 
 _COLON = "%3A"
+_SUFFIXES = {DOCUMENTS: DOCUMENT_SUFFIX, VERSIONS: LEDGER_SUFFIX}
 
 
 def scope_folder(scope: str) -> str:
@@ -94,6 +95,42 @@ def path_of(name: str, *, suffix: str) -> str | None:
 
 def conversation_of(folder: str) -> str | None:
     return folder if _is_good(folder, check_conversation_id) else None
+
+
+def kind_of(file: str) -> str | None:
+    """The folder or the fixed name by which the layout has a file; None for any other file."""
+    folder, _, name = file.rpartition("/")
+    if folder.startswith(f"{CONVERSATIONS}/"):
+        return name if _is_conversation(folder) and name in (TURNS, PROJECTIONS, TRAIL) else None
+    scope, inside = _split_scope(file)
+    if scope is None or inside == TRAIL:
+        return None if scope is None else TRAIL
+    kind, _, path = inside.partition("/")
+    suffix = _SUFFIXES.get(kind)
+    return kind if suffix is not None and path_of(path, suffix=suffix) is not None else None
+
+
+def may_hold_leftovers(folder: str) -> bool:
+    """Whether an erasure looks there: in a unit's folder, or anywhere in a scope's two trees."""
+    if _is_conversation(folder):
+        return True
+    scope, inside = _split_scope(folder)
+    names = inside.split("/") if inside else []
+    return scope is not None and (
+        not names or (names[0] in _SUFFIXES and not {"", ".", ".."}.intersection(names))
+    )
+
+
+def _is_conversation(folder: str) -> bool:
+    above, _, name = folder.rpartition("/")
+    return above == CONVERSATIONS and conversation_of(name) is not None
+
+
+def _split_scope(file: str) -> tuple[str | None, str]:
+    """The scope whose folder a name begins with, and what is behind it."""
+    names = file.split("/")
+    depth = next((at for at, name in enumerate(names) if _COLON not in name), len(names))
+    return scope_of("/".join(names[:depth])), "/".join(names[depth:])
 
 
 def _is_good(name: str, check: Callable[[str], str]) -> bool:
