@@ -1,19 +1,19 @@
-"""A store of files killed in the middle of every change, hundreds of times a round.
+"""A store of files killed in the middle of every change, some three hundred times a round.
 
 A program, since it forks: `python -m tests.support.file_kills DIRECTORY ROUNDS`. It takes each
 change of a run from the same start, and ends the process that makes it (SIGKILL) at each call
-of the system, half a write included; then whoever recovers ends at each call too. What is on
+of the system, and inside of each write; in the first two rounds, which differ most, whoever
+recovers then ends at each of its calls too. What is on
 the disk after the next call must be, to the byte, what was there before the change or what the
 change makes, and the latter when it was acknowledged.
 """
 
 import gc
 import os
-import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -41,7 +41,6 @@ from commonhold.contract import (
     Message,
     ScopeArchive,
 )
-from tests.support.file_trees import read_tree, write_tree
 
 SCOPE = "u:a/p:x"
 THREAD = "chat-1"
@@ -166,6 +165,15 @@ def run_of(rounds: int) -> Sequence[Act]:
     return [*CHANGES, *BETWEEN, *again]
 
 
+# How many of its bytes a write still writes.
+Cut: TypeAlias = Callable[[int], int]
+CUTS: Sequence[Cut] = (
+    lambda _length: 1,
+    lambda length: length // 2,
+    lambda length: length - 1,
+)
+
+
 class EndedError(BaseException):
     """The end of a recovery, which holds nothing but descriptors: as good as that of a process."""
 
@@ -179,21 +187,20 @@ def end_recovery() -> None:
 
 
 class KillingCalls(SystemCalls):
-    """Comes to an end at one call: before it, or in the middle of it when it writes."""
+    """Comes to an end before one of its calls, or with a `cut` inside of one of its writes."""
 
     def __init__(
-        self, at: int, *, halfway: bool = False, end: Callable[[], None] = end_process
+        self, at: int, *, cut: Cut | None = None, end: Callable[[], None] = end_process
     ) -> None:
         self._left = at
-        self._halfway = halfway
+        self._cut = cut
         self._end = end
 
-    def _count(self) -> bool:
-        """Whether this call is the one; what ends before it does not come back."""
-        self._left -= 1
-        if self._left == 0 and not self._halfway:
-            self._end()
-        return self._left == 0
+    def _count(self) -> None:
+        if self._cut is None:
+            self._left -= 1
+            if self._left == 0:
+                self._end()
 
     def create(self, path: str) -> int:
         self._count()
@@ -204,9 +211,12 @@ class KillingCalls(SystemCalls):
         return super().open_to_grow(path)
 
     def write(self, fd: int, data: bytes, *, offset: int) -> int:
-        if self._count():
-            os.pwrite(fd, data[: len(data) // 2], offset)
-            self._end()
+        self._count()
+        if self._cut is not None:
+            self._left -= 1
+            if self._left == 0:
+                os.pwrite(fd, data[: self._cut(len(data))], offset)
+                self._end()
         return super().write(fd, data, offset=offset)
 
     def sync(self, fd: int) -> None:
@@ -237,12 +247,42 @@ class Yard:
 
     def __init__(self, home: Path) -> None:
         self._root = home / "root"
+        self._root.mkdir()
         self.kills = 0
         self.ended_recoveries = 0
 
     def reset(self, files: Files) -> None:
-        shutil.rmtree(self._root, ignore_errors=True)
-        write_tree(self._root, files)
+        """These files and the folders above them, by changing what differs: it is done often."""
+        there, folders = self._scan()
+        wanted = {above for name in files for above in _folders_above(name)}
+        for name in there.keys() - files.keys():
+            (self._root / name).unlink()
+        for folder in sorted(folders - wanted, reverse=True):
+            (self._root / folder).rmdir()
+        for folder in sorted(wanted - folders):
+            (self._root / folder).mkdir()
+        for name, data in files.items():
+            if there.get(name) != data:
+                (self._root / name).write_bytes(data)
+
+    def wreck(self) -> Files:
+        """All that is there."""
+        return self._scan()[0]
+
+    def _scan(self) -> tuple[dict[str, bytes], set[str]]:
+        files: dict[str, bytes] = {}
+        folders: set[str] = set()
+        left = [""]
+        while left:
+            folder = left.pop()
+            for entry in os.scandir(f"{self._root}/{folder}"):
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir():
+                    folders.add(name)
+                    left.append(name)
+                else:
+                    files[name] = Path(entry.path).read_bytes()
+        return files, folders
 
     def make(self, act: Act, number: int, calls: SystemCalls) -> None:
         """The change of that number in the run, at the time it would have there."""
@@ -258,8 +298,8 @@ class Yard:
 
     def files(self) -> Files:
         """What is there, but for what everybody ignores."""
-        held = read_tree(self._root)
-        return {name: held[name] for name in held if not is_temporary(Path(name).name)}
+        held = self.wreck()
+        return {name: held[name] for name in held if not is_temporary(name.rpartition("/")[2])}
 
     def survives(self, work: Callable[[SystemCalls], None], calls: SystemCalls) -> bool:
         """Work in a process of its own; whether it came to its end."""
@@ -279,6 +319,11 @@ class Yard:
         return True
 
 
+def _folders_above(name: str) -> Iterator[str]:
+    while name := name.rpartition("/")[0]:
+        yield name
+
+
 def kill_everywhere(yard: Yard, *, rounds: int) -> None:
     """Raise AssertionError where a kill leaves anything but a whole change or none."""
     before: Files = {".store.lock": b"\x00"}
@@ -286,14 +331,20 @@ def kill_everywhere(yard: Yard, *, rounds: int) -> None:
         yard.reset(before)
         yard.make(act, number, SystemCalls())
         after = yard.files()
-        for halfway in (False, True):
-            _kill_change(yard, act, number, before=before, after=after, halfway=halfway)
+        for cut in (None, *CUTS):
+            for at, wreck in _kill_change(yard, act, number, before=before, after=after, cut=cut):
+                found = _recovered(yard, number, at)
+                _require(found in (before, after), number, at, "neither made nor unmade")
+                if number < len(run_of(2)):
+                    _end_recovery(yard, number, at, wreck=wreck, expected=found)
         before = after
 
 
 def _kill_change(
-    yard: Yard, act: Act, number: int, *, before: Files, after: Files, halfway: bool
-) -> None:
+    yard: Yard, act: Act, number: int, *, before: Files, after: Files, cut: Cut | None
+) -> Iterator[tuple[int, Files]]:
+    """Where the change was killed, and what that left."""
+
     def work(calls: SystemCalls) -> None:
         yard.make(act, number, calls)
 
@@ -301,13 +352,10 @@ def _kill_change(
     while True:
         at += 1
         yard.reset(before)
-        if yard.survives(work, KillingCalls(at, halfway=halfway)):
+        if yard.survives(work, KillingCalls(at, cut=cut)):
             _require(yard.files() == after, number, at, "acknowledged and lost")
             return
-        wreck = read_tree(yard._root)
-        found = _recovered(yard, number, at)
-        _require(found in (before, after), number, at, "neither made nor unmade")
-        _end_recovery(yard, number, at, wreck=wreck, expected=found)
+        yield at, yard.wreck()
 
 
 def _end_recovery(yard: Yard, number: int, at: int, *, wreck: Files, expected: Files) -> None:
