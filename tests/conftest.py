@@ -5,6 +5,7 @@ The server is the one in TEST_DATABASE_URL, else one in Docker, else the embedde
 
 import os
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from types import FrameType
 from typing import Any
@@ -24,7 +25,7 @@ from tests.support.postgres import (
 from tests.support.shown_commands import blocks_run_by
 
 SERVER_KIND = pytest.StashKey[str]()
-SKIPPED = pytest.StashKey[int]()
+SKIPPED = pytest.StashKey[Counter[str]]()
 
 ANSWERED: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
@@ -41,6 +42,7 @@ DESCRIPTIONS = {
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "docker: needs a Docker engine")
+    config.addinivalue_line("markers", "root(why): needs root, who alone does what `why` says")
     forget_make(os.environ)
 
 
@@ -55,11 +57,17 @@ def forget_make(environment: MutableMapping[str, str]) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    skipped = config.stash.setdefault(SKIPPED, Counter())
     needy = [item for item in items if _needs_docker(item)]
     if needy and not engine_answers():
-        config.stash[SKIPPED] = len(needy)
+        skipped["a Docker engine"] = len(needy)
         for item in needy:
             item.add_marker(pytest.mark.skip(reason="no Docker engine answers"))
+    for item in items if os.geteuid() != 0 else ():
+        for marker in item.iter_markers("root"):
+            missing = f"root, who alone {marker.args[0]}"
+            skipped[missing] += 1
+            item.add_marker(pytest.mark.skip(reason=f"not run by {missing}"))
     if any("postgres_server" in _fixtures_of(item) for item in items):
         config.stash[SERVER_KIND] = choose_kind()
 
@@ -75,8 +83,8 @@ def pytest_terminal_summary(
 ) -> None:
     if config.stash.get(SERVER_KIND, "") == "embedded":
         terminalreporter.write_line("Postgres was the embedded one: Docker was not there to run it")
-    if skipped := config.stash.get(SKIPPED, 0):
-        terminalreporter.write_line(f"{skipped} tests were skipped for lack of a Docker engine")
+    for missing, skipped in config.stash.get(SKIPPED, Counter[str]()).items():
+        terminalreporter.write_line(f"{skipped} tests were skipped for lack of {missing}")
 
 
 @pytest.fixture(autouse=True)

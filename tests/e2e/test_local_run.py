@@ -35,7 +35,7 @@ from tests.support.local_runs import (
 from tests.support.mcp_clients import mcp_client, texts
 from tests.support.processes import descendants, wait_until
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+ROOT_ONLY = pytest.mark.root("becomes another user")
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
 # One page of a listing holds them all.
 MOST_WRITES = 500

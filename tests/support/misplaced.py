@@ -17,6 +17,7 @@ from tests.support.roots import temporary_root
 
 HELLO = (Message(role="user", content="hello"),)
 ENTRY = ConversationProjection(turn=1, kind="log", text="x")
+NOBODY = 65534
 LOCK = ".store.lock"
 SCOPE = "u%3Ax"
 CONVERSATION = "conversations/c"
@@ -81,6 +82,36 @@ async def fill(root: Path) -> None:
         await store.write("u:x", "m/erased", "x")
         await store.redact("u:x", path="m/erased")
         await store.redact_turns("c", turns=[2])
+
+
+@contextmanager
+def copy_for_nobody(filled: Path) -> Iterator[Path]:
+    """A copy of the root, all of it of a user to whom the system denies things."""
+    with temporary_root() as root:
+        shutil.copytree(filled, root)
+        root.parent.chmod(0o711)
+        for entry in (root, *root.rglob("*")):
+            give_to_nobody(entry)
+        yield root
+
+
+def give_to_nobody(entry: Path) -> None:
+    """Who is not root is denied things as it is."""
+    if os.geteuid() == 0:
+        os.chown(entry, NOBODY, NOBODY)
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Be a user to whom the system denies things."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
 
 
 @contextmanager

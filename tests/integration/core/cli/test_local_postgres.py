@@ -22,7 +22,7 @@ from commonhold.cli.local_postgres import LocalPostgres, start
 from commonhold.cli.postgres_binaries import installed_prefix
 from tests.support.processes import has_ended, wait_until
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+ROOT_ONLY = pytest.mark.root("becomes another user")
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
 
 # Starts a server as `commonhold dev` does and waits to be killed.

@@ -15,7 +15,7 @@ from tests.support.processes import has_ended, wait_until
 ENVIRONMENT = {"PATH": os.defpath}
 GENTLY = (StopStep(signal.SIGTERM, 10.0),)
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+ROOT_ONLY = pytest.mark.root("becomes another user")
 
 # Starts a child as the shell does, says its number, and waits to be killed.
 OWNER = """

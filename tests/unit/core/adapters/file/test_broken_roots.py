@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -250,75 +250,6 @@ async def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(
     async with asyncio.timeout(30):
         error, _ = await refusal_of(store, lambda store: store.read("u:x", "a"))
     assert isinstance(error, PathInvalidError)
-
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a mount takes root")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own: two megabytes, and read-only when it is told to be."""
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    run("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mount))
-    yield mount
-    run("umount", "--lazy", str(mount))
-
-
-def run(*command: str) -> None:
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def fill_up(disk: Path) -> Path:
-    """The file that takes the room that was left."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file, suppress(OSError):
-        while file.write(bytes(4096)):
-            pass
-    return ballast
-
-
-@needs_root
-async def test_a_full_disk_refuses_writes_and_loses_nothing(small_disk: Path) -> None:
-    root = small_disk / "root"
-    async with FileStore(root) as store:
-        await fill(store)
-        ballast = fill_up(small_disk)
-        before = read_tree(root)
-        acts: tuple[Call, ...] = (
-            lambda store: store.write("u:x", "a", "x" * 20_000),
-            lambda store: store.write("u:x", "new/path", "x"),
-            lambda store: store.append_turn("c", [Message(role="user", content="x" * 20_000)]),
-            lambda store: store.redact("u:x"),
-        )
-        for act in acts:
-            with pytest.raises(StoreUnavailableError, match="No space left on device"):
-                await act(store)
-            assert read_tree(root) == before
-        document = await store.read("u:x", "a")
-        assert document is not None
-        ballast.unlink()
-        assert (await store.write("u:x", "a", "x" * 20_000)).version == 3
-        assert (await store.append_turn("c", HELLO)).turn == 3
-
-
-@needs_root
-async def test_a_read_only_root_is_read_and_not_written(small_disk: Path) -> None:
-    root = small_disk / "root"
-    async with FileStore(root) as store:
-        await fill(store)
-        run("mount", "-o", "remount,ro", str(small_disk))
-        document = await store.read("u:x", "a")
-        assert document is not None
-        assert len(await store.history("u:x")) == 4
-        assert await store.scopes() == ("u:x",)
-        assert not await store.check()
-        with pytest.raises(StoreUnavailableError, match="Read-only file system"):
-            await store.write("u:x", "a", "x")
-        run("mount", "-o", "remount,rw", str(small_disk))
-        assert await store.check()
-        assert (await store.write("u:x", "a", "x")).version == 3
 
 
 def take_away(root: Path) -> None:

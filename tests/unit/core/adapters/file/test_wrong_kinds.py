@@ -5,10 +5,10 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -40,7 +40,10 @@ from tests.support.misplaced import (
     LOCK,
     SCOPE,
     Call,
+    copy_for_nobody,
     filled_root,
+    give_to_nobody,
+    nobody,
     planted,
     put_back,
     told_by,
@@ -48,7 +51,6 @@ from tests.support.misplaced import (
 from tests.support.roots import temporary_root
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
-NOBODY = 65534
 
 
 def document(path: str) -> MemoryDocument:
@@ -100,35 +102,21 @@ PLACES = [
 ]
 # Files that are kept from everybody, and from being written.
 CLOSED = [(place, mode) for place in (*FILES, *FOLDERS) for mode in (0o000, 0o555)]
+IS_ROOT = os.geteuid() == 0
 # What has no document to change is said to have none.
 ABSENT = re.compile("not found|document_absent")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a device takes root")
+
+
+def each(places: Iterable[tuple[str, str]]) -> list[Any]:
+    """Places and kinds, one test each."""
+    device = (pytest.mark.root("makes a device"),)
+    return [pytest.param(*one, marks=device if "device" in one else ()) for one in places]
 
 
 @pytest.fixture(scope="module")
 def filled() -> Iterator[Path]:
     with filled_root() as root:
         yield root
-
-
-@contextmanager
-def owned_by_nobody(filled: Path) -> Iterator[Path]:
-    """A copy of the root, all of it of a user to whom the system denies things."""
-    with temporary_root() as root:
-        shutil.copytree(filled, root)
-        root.parent.chmod(0o711)
-        for entry in (root, *root.rglob("*")):
-            os.chown(entry, NOBODY, NOBODY)
-        yield root
-
-
-@contextmanager
-def nobody() -> Iterator[None]:
-    os.setresuid(NOBODY, NOBODY, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
 
 
 def writes_at(place: str) -> Mapping[str, Call]:
@@ -146,8 +134,7 @@ async def assert_others_go_on(root: Path, store: FileStore, place: str) -> None:
         shutil.rmtree(root / "conversations/d")
 
 
-@needs_root
-@pytest.mark.parametrize(("place", "kind"), PLACES)
+@pytest.mark.parametrize(("place", "kind"), each(PLACES))
 async def test_a_write_is_refused_by_name_or_made_beside_it(
     filled: Path, place: str, kind: str
 ) -> None:
@@ -170,35 +157,32 @@ async def test_a_write_is_refused_by_name_or_made_beside_it(
             assert (root / LOCK).read_bytes() == b"\x00", name
 
 
-@needs_root
 @pytest.mark.parametrize(("place", "mode"), CLOSED)
 async def test_a_write_is_refused_by_the_name_of_what_is_closed_to_it(
     filled: Path, place: str, mode: int
 ) -> None:
     intact = read_tree(filled)
     for name, write in writes_at(place).items():
-        with owned_by_nobody(filled) as root:
+        with copy_for_nobody(filled) as root:
             was = (root / place).stat().st_mode
-            os.chown(root / place, 0, 0)
+            if IS_ROOT:
+                os.chown(root / place, 0, 0)
             (root / place).chmod(mode)
             async with asyncio.timeout(30), FileStore(root) as store:
                 with nobody():
                     told = await told_by(store, write)
-                if told is not None:
-                    assert place in told, name
-                    assert read_tree(root) == intact, name
-                with nobody():
                     await assert_others_go_on(root, store, place)
                 if told is not None:
-                    os.chown(root / place, NOBODY, NOBODY)
+                    assert place in told, name
+                    give_to_nobody(root / place)
                     (root / place).chmod(was)
+                    assert read_tree(root) == intact, name
                     with nobody():
                         await write(store)
             assert (root / LOCK).read_bytes() == b"\x00", name
 
 
-@needs_root
-@pytest.mark.parametrize(("place", "kind"), [one for one in PLACES if one[0] != LOCK])
+@pytest.mark.parametrize(("place", "kind"), each(one for one in PLACES if one[0] != LOCK))
 async def test_a_restore_is_refused_by_name_and_lands_nothing(place: str, kind: str) -> None:
     unit = SCOPE if SCOPE in place else CONVERSATION
     with temporary_root() as root:
@@ -213,9 +197,8 @@ async def test_a_restore_is_refused_by_name_and_lands_nothing(place: str, kind: 
             await assert_others_go_on(root, store, place)
 
 
-@needs_root
 @pytest.mark.parametrize(
-    ("place", "kind"), [one for one in PLACES if one[0] not in (LOCK, "conversations")]
+    ("place", "kind"), each(one for one in PLACES if one[0] not in (LOCK, "conversations"))
 )
 async def test_a_transfer_moves_the_units_beside_it(filled: Path, place: str, kind: str) -> None:
     spoiled = Unit("scope", "u:x") if SCOPE in place else Unit("conversation", "c")
@@ -259,9 +242,15 @@ def die_before_the_end(root: Path) -> None:
     os.close(lock)
 
 
-@needs_root
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "file"])
-@pytest.mark.parametrize("place", [DOCUMENT, HISTORY, f"{SCOPE}/documents/n", f"{SCOPE}/versions"])
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    each(
+        (place, kind)
+        for place in (DOCUMENT, HISTORY, f"{SCOPE}/documents/n", f"{SCOPE}/versions")
+        for kind in KINDS
+        if kind != "file"
+    ),
+)
 async def test_what_was_put_in_the_way_of_a_recovery_keeps_nobody_from_the_root(
     filled: Path, place: str, kind: str
 ) -> None:
