@@ -11,6 +11,7 @@ from commonhold.adapters.file.calls import FILE_MODE, FOLDER_MODE
 from commonhold.adapters.file.faults import RowFaultError
 from commonhold.adapters.file.locks import POLL_SECONDS
 from commonhold.adapters.file.store import LOCK_WAIT_SECONDS
+from commonhold.contract import extras
 from tests.support.markdown import fences, literals, reference, section, tables
 
 PAGE = reference("filestore.md")
@@ -62,7 +63,7 @@ def test_the_example_document_is_what_is_written() -> None:
 def test_every_key_of_a_document_is_described_in_order() -> None:
     keys = next(iter(tables(section(PAGE, "2. Document file"))))
     described = [name for row in keys for name in literals(row[0])]
-    assert described == [*envelopes.RESERVED, "extra"]
+    assert described == [*extras.RESERVED_KEYS, "extra"]
 
 
 HEAD = "neosian_format: 1\nversion: 1\n"
@@ -81,6 +82,8 @@ BROKEN = {
     "naive created_at timestamp": f"---\n{HEAD}created_at: 2026-01-02T03:04:05\n---\n".encode(),
     "actor must be a string": f"---\n{HEAD}{STAMPS}actor: 1\n---\n".encode(),
     "redacted must be a boolean": f"---\n{HEAD}{STAMPS}redacted: 1\n---\n".encode(),
+    "envelope is nested too deep": f"---\n{HEAD}{STAMPS}x: {'[' * 201}{']' * 201}\n---\n".encode(),
+    "envelope holds too many values": f"---\n{HEAD}{STAMPS}x: [{'0,' * 10**5}]\n---\n".encode(),
 }
 
 
@@ -98,7 +101,7 @@ def test_a_described_reason_is_given(reason: str) -> None:
 
 def read(raw: bytes) -> None:
     header, content = envelopes.split_envelope(raw)
-    envelopes.decode_envelope(header)
+    envelopes.sendable(envelopes.decode_envelope(header).extra)
     envelopes.decode_content(content)
 
 

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from commonhold.adapters.postgres import PostgresStore
 from commonhold.adapters.postgres.adoption import AdoptionReport, adopt
-from commonhold.conformance.archives import conversation_archive, scope_archive
+from commonhold.conformance.archives import conversation_archive, document, scope_archive
+from commonhold.conformance.portability_extras import NESTS, nested
 from commonhold.conformance.samples import SCOPE, THREAD, says
 from commonhold.contract import (
     ConversationArchive,
     MemoryFormatError,
     ScopeArchive,
 )
+from commonhold.contract.extras import MOST_EXTRA_LEVELS, MOST_EXTRA_VALUES, RESERVED_KEYS
 from commonhold.contract.messages import decode_messages, encode_messages
 from tests.support.archive_strategies import conversation_archives, scope_archives
 from tests.support.generation_four import (
@@ -253,6 +255,34 @@ async def test_odd_rows_are_left_out_by_name_and_the_rest_goes_on(
     ]
     assert await store.archive_scope(SCOPE) == scope_archive()
     assert await store.archive_conversation(THREAD) == conversation_archive()
+
+
+async def test_extra_that_not_every_store_holds_is_left_out_by_name(
+    old: Any, store: PostgresStore, database_dsn: str
+) -> None:
+    cases = {
+        **{f"reserved-{name}": {"k": 1, name: 7} for name in RESERVED_KEYS},
+        **{f"deep-{kind}": nested(MOST_EXTRA_LEVELS + 1, NESTS[kind]) for kind in NESTS},
+        "many": {"k": [0] * MOST_EXTRA_VALUES},
+    }
+    good = {
+        **{f"kept-{kind}": nested(MOST_EXTRA_LEVELS, NESTS[kind]) for kind in NESTS},
+        "kept-many": {"k": [0] * (MOST_EXTRA_VALUES - 1)},
+    }
+    documents = [
+        msgspec.structs.replace(document(path, 1), extra=extra)
+        for path, extra in (cases | good).items()
+    ]
+    await fill_scope(old, ScopeArchive(scope=SCOPE, documents=tuple(documents)))
+    left_out = {row.name: row.reason for row in (await adopted(database_dsn)).odd_rows("left out")}
+    limits = {
+        "reserved": "its extra holds a key that is not its own",
+        "deep": f"its extra is nested deeper than {MOST_EXTRA_LEVELS} levels",
+        "many": f"its extra holds more than {MOST_EXTRA_VALUES} values",
+    }
+    assert left_out == {f"document {path}": limits[path.partition("-")[0]] for path in cases}
+    landed = await store.archive_scope(SCOPE)
+    assert {row.path: row.extra for row in landed.documents} == good
 
 
 async def test_what_is_beside_odd_rows_is_served_and_their_numbers_stay_used(

@@ -150,6 +150,26 @@ class LosesTheTrail(_Restores):
         return _replace(archive, redactions=())
 
 
+@breaks(PORTABLE, "extra_that_not_every_store_holds_is_refused_whole")
+class KeepsWhateverKeysThereAre(InMemoryStore):
+    async def restore_scope(self, archive: ScopeArchive) -> None:
+        plain = tuple(_replace(document, extra={}) for document in archive.documents)
+        await super().restore_scope(_replace(archive, documents=plain))
+        for document in archive.documents:
+            ledger = self._documents.ledgers[archive.scope].paths[document.path]
+            ledger.put(document)
+
+
+@breaks(PORTABLE, "extra_lands_as_deep_as_it_may_be")
+class KeepsTheTopOfDeepKeys(_Restores):
+    def _bent(self, archive: ScopeArchive) -> ScopeArchive:
+        rows = tuple(
+            _replace(row, extra={}) if len(repr(row.extra)) > 400 else row
+            for row in archive.documents
+        )
+        return _replace(archive, documents=rows)
+
+
 @breaks(PORTABLE, "an_occupied_scope_is_refused")
 class TakesATrailForEmpty(InMemoryStore):
     async def restore_scope(self, archive: ScopeArchive) -> None:

@@ -19,6 +19,7 @@ from commonhold.conformance.archives import (
     version,
 )
 from commonhold.conformance.clocks import ControlledClock
+from commonhold.conformance.portability_extras import RestoreExtraSlice
 from commonhold.conformance.portability_refusals import PortableStore, RestoreRefusalSlice
 from commonhold.conformance.rules import Rule
 from commonhold.conformance.samples import OTHER_THREAD, PATH, SCOPE, SUB_SCOPE, THREAD, says
@@ -28,7 +29,7 @@ from commonhold.contract.stores import Portable
 from commonhold.contract.turns import ConversationArchive, ConversationProjection
 
 
-class PortableContract(RestoreRefusalSlice):
+class PortableContract(RestoreRefusalSlice, RestoreExtraSlice):
     """What every Portable store does. A subclass gives the fixture `store`."""
 
     async def test_the_store_is_portable(self, store: PortableStore) -> None:

@@ -16,7 +16,6 @@ from commonhold.contract.documents import (
     ScopeArchive,
 )
 from commonhold.contract.messages import decode_messages
-from commonhold.contract.text import require_storable, require_storable_tree
 from commonhold.contract.turns import (
     ConversationArchive,
     ConversationRedaction,
@@ -57,30 +56,6 @@ def decode_conversation_archive(body: Body) -> ConversationArchive:
         projections=projections,
         redactions=redactions,
     )
-
-
-def require_storable_scope(archive: ScopeArchive) -> None:
-    """Raise ValueError, naming the key, for text that no store can hold."""
-    for document in archive.documents:
-        require_storable(document.content, name="content")
-        require_storable(document.actor or "", name="actor")
-        require_storable_tree(document.extra, name="extra")
-    for version in archive.versions:
-        require_storable(version.content, name="content")
-        require_storable(version.actor or "", name="actor")
-    for act in archive.redactions:
-        require_storable(act.actor or "", name="actor")
-
-
-def require_storable_conversation(archive: ConversationArchive) -> None:
-    """Raise ValueError, naming the key, for text that no store can hold."""
-    for turn in archive.turns:
-        require_storable_tree(turn.messages, name="messages")
-        require_storable(turn.actor or "", name="actor")
-    for entry in archive.projections:
-        require_storable(entry.text, name="text")
-    for act in archive.redactions:
-        require_storable(act.actor or "", name="actor")
 
 
 def _document(row: Body, scope: str) -> MemoryDocument:

@@ -1,11 +1,7 @@
 """The store routes: whole units out and in (docs/reference/wire.md, section 8)."""
 
-from commonhold.wire.archives import (
-    decode_conversation_archive,
-    decode_scope_archive,
-    require_storable_conversation,
-    require_storable_scope,
-)
+from commonhold.contract.archives import check_conversation_archive, check_scope_archive
+from commonhold.wire.archives import decode_conversation_archive, decode_scope_archive
 from commonhold.wire.shapes import encode
 from commonhold_state.calls import Call
 
@@ -24,7 +20,7 @@ async def restore_scope(call: Call) -> bytes:
     portable = call.backend.portable
     archive = decode_scope_archive(call.body)
     if call.has_nul:
-        require_storable_scope(archive)
+        check_scope_archive(archive)
     target = call.guarded or portable
     await call.measure("restore_scope", target.restore_scope(archive))
     return b"{}"
@@ -34,7 +30,7 @@ async def restore_conversation(call: Call) -> bytes:
     portable = call.backend.portable
     archive = decode_conversation_archive(call.body)
     if call.has_nul:
-        require_storable_conversation(archive)
+        check_conversation_archive(archive)
     target = call.guarded or portable
     await call.measure("restore_conversation", target.restore_conversation(archive))
     return b"{}"

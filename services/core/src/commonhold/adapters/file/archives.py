@@ -1,4 +1,4 @@
-"""Whole units out: each file is read once, in one hold of the root's lock.
+"""Whole units out, in one hold of the root's lock.
 
 docs/reference/stores.md, section 21.
 """
@@ -15,13 +15,14 @@ from commonhold.adapters.file.layout import versions_file
 from commonhold.adapters.file.records import document_paths, ledger_paths, read_trail
 from commonhold.adapters.file.refusals import astray, collision, unsupported
 from commonhold.adapters.file.tree import SpelledOtherwiseError, StrayEntryError, Tree
+from commonhold.adapters.file.unfit import require_fit_conversation, require_fit_scope
 from commonhold.contract.documents import MemoryVersion, ScopeArchive
 from commonhold.contract.turns import ConversationArchive
 
 
 def archive_scope(tree: Tree, documents: Documents, scope: str) -> ScopeArchive:
     read = (documents.read(tree, scope, path) for path in document_paths(tree, scope))
-    return ScopeArchive(
+    archive = ScopeArchive(
         scope=scope,
         documents=tuple(document for document in read if document is not None),
         versions=tuple(
@@ -31,6 +32,8 @@ def archive_scope(tree: Tree, documents: Documents, scope: str) -> ScopeArchive:
         ),
         redactions=tuple(sorted(read_trail(tree, scope), key=attrgetter("created_at"))),
     )
+    require_fit_scope(tree, archive)
+    return archive
 
 
 def archive_conversation(
@@ -39,9 +42,11 @@ def archive_conversation(
     turns, _ = conversations.read_turns(tree, conversation_id, after=0, limit=None)
     entries, _ = conversations.read_projections(tree, conversation_id, after=0, limit=None)
     acts = sorted(read_turn_trail(tree, conversation_id), key=attrgetter("created_at"))
-    return ConversationArchive(
+    archive = ConversationArchive(
         conversation_id=conversation_id, turns=turns, projections=entries, redactions=tuple(acts)
     )
+    require_fit_conversation(tree, archive)
+    return archive
 
 
 def _rows(tree: Tree, scope: str, path: str) -> Iterator[MemoryVersion]:

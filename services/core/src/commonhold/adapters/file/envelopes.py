@@ -16,12 +16,9 @@ import yaml
 from commonhold.adapters.file.faults import RowFaultError
 from commonhold.contract.clock import format_timestamp
 from commonhold.contract.documents import MEMORY_FORMAT
+from commonhold.contract.extras import MOST_EXTRA_LEVELS, MOST_EXTRA_VALUES, RESERVED_KEYS
 from commonhold.contract.ids import MAX_NUMBER
 from commonhold.contract.text import has_lone_surrogate
-
-RESERVED = ("neosian_format", "version", "created_at", "updated_at", "actor", "redacted")
-# What a short text may stand for by way of aliases is more than a process holds.
-MOST_EXTRA_NODES = 100_000
 
 _FENCE = b"---"
 # An actor that YAML writes as it is and can take for nothing but a string.
@@ -127,7 +124,7 @@ def decode_content(content: bytes) -> str:
 
 
 def encode_document(envelope: Envelope, content: str) -> bytes:
-    """The file; ValueError for an `extra` that no envelope can carry."""
+    """The file; `extra` is what `check_extra` of the contract lets through."""
     return b"---\n%s---\n%s" % (_encode_envelope(envelope).encode(), content.encode())
 
 
@@ -135,8 +132,8 @@ def blanked(raw: bytes) -> bytes:
     """The same document without content, marked as redacted, of whatever format it is."""
     header, _ = split_envelope(raw)
     mapping = load_mapping(header)
-    extra = {name: value for name, value in mapping.items() if name not in RESERVED}
-    kept = {name: mapping[name] for name in RESERVED if name in mapping and name != "redacted"}
+    extra = {name: value for name, value in mapping.items() if name not in RESERVED_KEYS}
+    kept = {name: mapping[name] for name in RESERVED_KEYS if name in mapping and name != "redacted"}
     return b"---\n%s---\n" % _dump({**kept, "redacted": True, **extra}).encode()
 
 
@@ -153,27 +150,12 @@ def load_mapping(header: bytes) -> Mapping[str, Any]:
 
 
 def sendable(extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`extra` as JSON can say it, dates as ISO text; RowFaultError for what it cannot say."""
-    if not extra:
-        return extra
-    try:
-        return _Sendable().mapping(extra)
-    except RecursionError:
-        raise RowFaultError("envelope is nested too deep") from None
+    """`extra` as JSON can say it, dates as ISO text; RowFaultError for what it cannot say.
 
-
-def check_extra(extra: Mapping[str, Any]) -> None:
-    """Raise ValueError for keys that are the envelope's own, and for what is no JSON."""
-    for name in RESERVED:
-        if name in extra:
-            raise ValueError(f"parameter 'extra' must not contain the reserved key {name!r}")
-    try:
-        sendable(extra)
-        _dump(dict(extra))
-    except RowFaultError as fault:
-        raise ValueError(f"parameter 'extra' cannot be kept: {fault.reason}") from None
-    except RecursionError:
-        raise ValueError("parameter 'extra' is nested too deep") from None
+    So are the limits of docs/reference/stores.md, section 9: what a short text may stand for
+    by way of aliases is more than a process holds.
+    """
+    return _Sendable().mapping(extra, level=1) if extra else extra
 
 
 def _encode_envelope(envelope: Envelope) -> str:
@@ -229,7 +211,7 @@ def _envelope_of(mapping: Mapping[str, Any]) -> Envelope:
         updated_at=_stamp(mapping.get("updated_at"), "updated_at"),
         actor=actor,
         redacted=redacted,
-        extra={name: value for name, value in mapping.items() if name not in RESERVED},
+        extra={name: value for name, value in mapping.items() if name not in RESERVED_KEYS},
     )
 
 
@@ -262,15 +244,17 @@ class _Sendable:
     """One walk through `extra`, which gives up where there is no end to it."""
 
     def __init__(self) -> None:
-        self._nodes = 0
+        self._values = 0
 
-    def mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
-        return {self._text(name): self._value(item) for name, item in value.items()}
+    def mapping(self, value: Mapping[Any, Any], *, level: int) -> dict[str, Any]:
+        return {self._text(name): self._value(item, level) for name, item in value.items()}
 
-    def _value(self, value: Any) -> Any:
-        self._nodes += 1
-        if self._nodes > MOST_EXTRA_NODES:
+    def _value(self, value: Any, level: int) -> Any:
+        self._values += 1
+        if self._values > MOST_EXTRA_VALUES:
             raise RowFaultError("envelope holds too many values")
+        if level > MOST_EXTRA_LEVELS:
+            raise RowFaultError("envelope is nested too deep")
         match value:
             case None | bool() | int():
                 return value
@@ -281,9 +265,9 @@ class _Sendable:
             case datetime() | date():
                 return value.isoformat()
             case Mapping():
-                return self.mapping(value)
+                return self.mapping(value, level=level + 1)
             case list() | tuple():
-                return [self._value(item) for item in value]
+                return [self._value(item, level + 1) for item in value]
         raise RowFaultError(f"envelope holds a {type(value).__name__} that is no JSON")
 
     def _text(self, value: Any) -> str:

@@ -9,7 +9,6 @@ from typing import Self
 
 from commonhold.adapters.file.archives import archive_conversation, archive_scope
 from commonhold.adapters.file.calls import SystemCalls
-from commonhold.adapters.file.envelopes import check_extra
 from commonhold.adapters.file.locks import Root
 from commonhold.adapters.file.memory import FileMemory
 from commonhold.adapters.file.turns import FileTurns
@@ -88,8 +87,6 @@ class FileStore(FileMemory, FileTurns):
 
     async def restore_scope(self, archive: ScopeArchive) -> None:
         landed = landed_scope(archive)
-        for document in landed.documents:
-            check_extra(document.extra)
         await self._worker.change(lambda tree, change: restore_scope(tree, change, landed))
 
     async def restore_conversation(self, archive: ConversationArchive) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.json import Decoder
 
 from commonhold.adapters.remote.callers import WireCaller
+from commonhold.contract.archives import check_conversation_archive, check_scope_archive
 from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.errors import CommonholdError
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
@@ -105,6 +106,8 @@ class RemoteMutations:
         return answer.count
 
     async def restore_scope(self, archive: ScopeArchive) -> None:
+        # What JSON would make something else of is refused here, since the service cannot see it.
+        check_scope_archive(archive)
         await self._caller.mutate(
             "store/restore_scope",
             {
@@ -168,6 +171,7 @@ class RemoteMutations:
         return answer.count
 
     async def restore_conversation(self, archive: ConversationArchive) -> None:
+        check_conversation_archive(archive)
         await self._caller.mutate(
             "store/restore_conversation",
             {

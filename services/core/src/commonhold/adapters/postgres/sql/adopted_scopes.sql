@@ -127,6 +127,16 @@ SELECT
             OR greatest(m.created_at, m.updated_at) >= '10000-01-01 00:00+00'
             THEN 'its time is out of range'
         WHEN jsonb_typeof(m.extra) <> 'object' THEN 'its extra is not an object'
+        WHEN
+            m.extra ?| ARRAY[
+                'neosian_format', 'version', 'created_at', 'updated_at', 'actor', 'redacted'
+            ]
+            THEN 'its extra holds a key that is not its own'
+        WHEN jsonb_path_exists(m.extra, 'strict $.**{201 to last}')
+            THEN 'its extra is nested deeper than 200 levels'
+        WHEN
+            (SELECT count(*) FROM jsonb_path_query(m.extra, 'strict $.**{1 to last}')) > 100000
+            THEN 'its extra holds more than 100000 values'
     END AS fault
 FROM neosian.memories AS m
 LEFT JOIN ({read_erased}) AS e ON e.scope = m.scope AND e.path = m.path
