@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 
-from commonhold.adapters.file import FileStore, listings, marks
+from commonhold.adapters.file import FileStore, listings
 from commonhold.contract import (
     ConversationFormatError,
     ConversationProjection,
@@ -248,11 +248,12 @@ async def test_a_later_page_orders_no_more_than_it_answers(
 
 
 async def test_more_rows_than_are_kept_are_listed_all_the_same(
-    history: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marks, "MOST_ROWS", VERSIONS - 1)
-    for _ in range(2):
-        assert len(await store.history("u:x")) == VERSIONS
+    monkeypatch.setattr(listings, "MOST_ROWS", VERSIONS - 1)
+    async with FileStore(tmp_path / "root") as store:
+        for _ in range(2):
+            assert len(await store.history("u:x")) == VERSIONS
 
 
 def append_line(history: Path) -> None:

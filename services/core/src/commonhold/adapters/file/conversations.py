@@ -14,6 +14,7 @@ import msgspec
 from commonhold.adapters.file import lines
 from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.faults import RowFaultError, placed
+from commonhold.adapters.file.findings import MOST_FILES, Findings
 from commonhold.adapters.file.layout import (
     CONVERSATIONS,
     conversation_folder,
@@ -22,7 +23,7 @@ from commonhold.adapters.file.layout import (
     projections_file,
     turns_file,
 )
-from commonhold.adapters.file.ledgers import EMPTY, Ledger, Scans
+from commonhold.adapters.file.ledgers import Ledger
 from commonhold.adapters.file.leftovers import clear_folders
 from commonhold.adapters.file.projections import Projections
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
@@ -46,8 +47,8 @@ class Conversations:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._logs = Scans(_log_of)
-        self._erasures = Scans(_newest_erasure)
+        self._logs = Findings[Ledger](most=MOST_FILES)
+        self._erasures = Findings[datetime | None](most=MOST_FILES)
         self._projections = Projections()
 
     def append_turn(
@@ -106,7 +107,7 @@ class Conversations:
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
             tree.look_for_file(file)
-            return (self._logs.get(tree, file) or EMPTY).last
+            return self._turns_in(tree, file).last
 
     def search(
         self, tree: Tree, terms: Sequence[str], ids: Iterable[str], *, limit: int
@@ -196,12 +197,19 @@ class Conversations:
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
             tree.look_for_file(file)
-            log = self._logs.get(tree, file) or EMPTY
+            log = self._turns_in(tree, file)
+        trail = conversation_trail(conversation_id)
         try:
-            return log.after(self._erasures.get(tree, conversation_trail(conversation_id)))
+            erased_at = self._erasures.get(
+                tree, trail, lambda: _newest_erasure(tree.read(trail) or b"")
+            )
+            return log.after(erased_at)
         except (RowFaultError, StrayEntryError, SpelledOtherwiseError):
             # A trail that cannot be read decides nothing.
             return log
+
+    def _turns_in(self, tree: Tree, file: str) -> Ledger:
+        return self._logs.get(tree, file, lambda: _log_of(tree.read(file) or b""))
 
     def _matched(
         self,

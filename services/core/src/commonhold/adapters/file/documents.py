@@ -16,12 +16,13 @@ from commonhold.adapters.file.envelopes import (
     encode_document,
 )
 from commonhold.adapters.file.faults import RowFaultError
+from commonhold.adapters.file.findings import MOST_FILES, Findings
 from commonhold.adapters.file.layout import (
     document_file,
     scope_trail,
     versions_file,
 )
-from commonhold.adapters.file.ledgers import EMPTY, Ledger, Scans
+from commonhold.adapters.file.ledgers import Ledger
 from commonhold.adapters.file.leftovers import clear_leftovers
 from commonhold.adapters.file.records import (
     Held,
@@ -64,8 +65,8 @@ class Documents:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._histories = Scans(history_of)
-        self._erasures = Scans(erasures_of)
+        self._histories = Findings[History](most=MOST_FILES)
+        self._erasures = Findings[dict[str | None, datetime]](most=MOST_FILES)
 
     def read(self, tree: Tree, scope: str, path: str) -> MemoryDocument | None:
         held = self._get(tree, scope, path)
@@ -268,16 +269,14 @@ class Documents:
         """What the next row of a path follows: its rows, its document and its erasures."""
         file = versions_file(scope, path)
         try:
-            history = self._histories.get(tree, file)
+            history = self._histories.get(tree, file, lambda: history_of(tree.read(file) or b""))
         except RowFaultError as fault:
             raise unsupported(fault, scope=scope, path=path, file=file) from None
         except (StrayEntryError, SpelledOtherwiseError) as stray:
             raise astray(stray, scope=scope, path=path) from None
-        if history is not None and not history.paths <= {path}:
+        if not history.paths <= {path}:
             raise collision(scope=scope, path=path, file=file)
-        ledger = (EMPTY if history is None else history.ledger).after(
-            self._erased_at(tree, scope, path)
-        )
+        ledger = history.ledger.after(self._erased_at(tree, scope, path))
         if live is None:
             return ledger
         ledger = ledger.after(max(live.created_at, live.updated_at))
@@ -286,7 +285,8 @@ class Documents:
     def _erased_at(self, tree: Tree, scope: str, path: str) -> datetime | None:
         """When the path was erased last; a trail that cannot be read decides nothing."""
         try:
-            erasures = self._erasures.get(tree, scope_trail(scope)) or {}
+            trail = scope_trail(scope)
+            erasures = self._erasures.get(tree, trail, lambda: erasures_of(tree.read(trail) or b""))
         except (RowFaultError, StrayEntryError, SpelledOtherwiseError):
             return None
         stamps = [erasures[target] for target in (None, path) if target in erasures]

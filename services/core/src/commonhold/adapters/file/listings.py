@@ -18,8 +18,8 @@ from commonhold.adapters.file import lines
 from commonhold.adapters.file.documents import Documents
 from commonhold.adapters.file.envelopes import Envelope
 from commonhold.adapters.file.faults import RowFaultError
+from commonhold.adapters.file.findings import MOST_ROWS, Findings
 from commonhold.adapters.file.layout import versions_file
-from commonhold.adapters.file.marks import Marks
 from commonhold.adapters.file.records import document_paths, get_mark, ledger_paths, read_trail
 from commonhold.adapters.file.refusals import astray, collision, look, unsupported
 from commonhold.adapters.file.tree import Place, SpelledOtherwiseError, StrayEntryError, Tree
@@ -69,7 +69,7 @@ class Listings:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._marks = Marks[_Ledger]()
+        self._marks = Findings[_Ledger](most=MOST_ROWS, weigh=len)
 
     def documents(
         self, tree: Tree, scope: str, *, prefix: str, after: str = ""

@@ -8,7 +8,7 @@ from operator import attrgetter
 import msgspec
 
 from commonhold.adapters.file import lines
-from commonhold.adapters.file.marks import Marks
+from commonhold.adapters.file.findings import MOST_ROWS, Findings
 from commonhold.adapters.file.tree import Place, Tree
 from commonhold.contract.turns import ConversationProjection
 
@@ -29,7 +29,7 @@ class Projections:
     """The entries of one root; the caller holds its lock, and tells faults by their file."""
 
     def __init__(self) -> None:
-        self._marks = Marks[Sequence[_Mark]]()
+        self._marks = Findings[Sequence[_Mark]](most=MOST_ROWS, weigh=len)
 
     def read(
         self, tree: Tree, file: str, *, after: int, limit: int | None, max_bytes: int | None
