@@ -126,7 +126,9 @@ class ConditionalInterruptedStore(InterruptedStore):
     async def create_if_absent(
         self, scope: str, path: str, content: str, *, actor: str | None = None
     ) -> MemoryDocument:
-        return await self._conditional.create_if_absent(scope, path, content, actor=actor)
+        document = await self._conditional.create_if_absent(scope, path, content, actor=actor)
+        await self._interrupt("create_if_absent")
+        return document
 
     async def delete_if(
         self,

@@ -99,10 +99,30 @@ async def test_a_change_of_the_source_in_the_last_instant_leaves_both_copies(
         await store.write("user:ana", "p", "newer")
 
     slow = Caller(
-        ConditionalInterruptedStore(store, after="write", act=write_meanwhile), USER, PROJECT
+        ConditionalInterruptedStore(store, after="create_if_absent", act=write_meanwhile),
+        USER,
+        PROJECT,
     )
     error = await slow.fail("rename", old_path="/user/p", new_path="/project/p")
     assert error.endswith("version_mismatch")
     left = await store.read("user:ana", "p")
     assert left is not None
     assert left.content == "newer"
+
+
+async def test_a_document_that_is_made_at_the_target_meanwhile_is_not_written_over(
+    store: InMemoryStore, ana: Caller
+) -> None:
+    await ana.succeed("create", path="/user/p", content="mine")
+
+    async def write_meanwhile() -> None:
+        await store.write("project:erp", "p", "another's")
+
+    # Behind the second reading, which found the target free.
+    slow = Caller(
+        ConditionalInterruptedStore(store, after="read", act=write_meanwhile, nth=2), USER, PROJECT
+    )
+    error = await slow.fail("rename", old_path="/user/p", new_path="/project/p")
+    assert error.endswith("on 'p' in scope 'project:erp': destination_exists")
+    assert await ana.succeed("view", path="/project/p") == "/project/p (v1):\n1: another's"
+    assert await ana.succeed("view", path="/user/p") == "/user/p (v1):\n1: mine"

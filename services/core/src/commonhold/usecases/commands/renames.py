@@ -23,7 +23,7 @@ async def rename(context: MemoryContext, *, old_path: str, new_path: str) -> Too
 
     Across mounts this is not atomic: an interruption leaves both copies, and so does a
     change of the source meanwhile, which is then refused instead of lost. Over a
-    Conditional store no change is too late to be seen.
+    Conditional store no change is too late to be seen, of the source or the target.
     """
     source = resolve_document(context.mounts, old_path)
     target = resolve_document(context.mounts, new_path)
@@ -62,11 +62,17 @@ async def _move(context: MemoryContext, source: Place, target: Place) -> MemoryD
         raise MemoryConflictError(
             scope=target.scope, path=target.document_path, reason="destination_exists"
         )
-    moved = await documents.write(
-        target.scope, target.document_path, original.content, actor=context.actor
-    )
+    moved = await _create(context, target, original.content)
     await remove_source(context, source, original)
     return moved
+
+
+async def _create(context: MemoryContext, target: Place, content: str) -> MemoryDocument:
+    """Write where nothing was; what somebody wrote there since is a MemoryConflictError."""
+    documents, scope, path = context.documents, target.scope, target.document_path
+    if isinstance(documents, Conditional):
+        return await documents.create_if_absent(scope, path, content, actor=context.actor)
+    return await documents.write(scope, path, content, actor=context.actor)
 
 
 async def remove_source(context: MemoryContext, source: Place, original: MemoryDocument) -> None:
