@@ -197,6 +197,19 @@ async def test_a_connection_being_opened_to_a_silent_database_is_given_up_within
         await pool.close()
 
 
+async def test_who_waits_for_a_place_opens_none_behind_the_verdict(database_dsn: str) -> None:
+    """Behind two seconds the first give up, and their places go to those who wait."""
+    async with proxy_to(database_dsn) as (proxy, dsn):
+        pool = await Pool.open(dsn, size=2, wait_seconds=30)
+        proxy.freeze()
+        started = monotonic()
+        outcomes = await asyncio.gather(*(pool.acquire() for _ in range(8)), return_exceptions=True)
+        assert monotonic() - started < VERDICT_SECONDS
+        assert {type(outcome) for outcome in outcomes} == {StoreUnavailableError}
+        assert (pool.in_use, pool.waiting) == (0, 0)
+        await pool.close()
+
+
 async def test_a_password_that_was_changed_is_an_absence_that_says_so(database_dsn: str) -> None:
     role = f"changed_{token_hex(4)}"
     await execute(database_dsn, f"CREATE ROLE {role} LOGIN PASSWORD 'first'")

@@ -26,6 +26,8 @@ from commonhold.migrations.timeouts import session_settings
 
 # A caller that opens a connection to a server that has gone silent is answered by then.
 CONNECT_TIMEOUT_SECONDS = 2.0
+# What is left to whoever was given a place at the end of a wait.
+LEAST_CONNECT_SECONDS = 0.5
 
 
 class Pool:
@@ -58,6 +60,8 @@ class Pool:
         self._idle: list[Connection] = []
         self._leased: set[Connection] = set()
         self._opening = 0
+        # The bounds of those that are being opened, for the end of all of them at once.
+        self._openings: set[asyncio.Timeout] = set()
         self._waiters: deque[asyncio.Future[Connection | None]] = deque()
         self._is_closed = False
         self._drained = asyncio.Event()
@@ -174,17 +178,20 @@ class Pool:
             timer.cancel()
             if self._on_wait is not None:
                 self._on_wait(loop.time() - started)
-        # None: a place became free without a connection to hand over.
-        return conn if conn is not None else await self._open_reserved()
+        if conn is not None:
+            return conn
+        # A place became free without a connection to hand over.
+        left = self.wait_seconds - (loop.time() - started)
+        return await self._open_reserved(max(left, LEAST_CONNECT_SECONDS))
 
     async def _open_leased(self) -> Connection:
         self._opening += 1
-        return await self._open_reserved()
+        return await self._open_reserved(self.wait_seconds)
 
-    async def _open_reserved(self) -> Connection:
+    async def _open_reserved(self, seconds: float) -> Connection:
         """Connect in a place counted in `_opening` already."""
         try:
-            conn = await self._connect(min(self.wait_seconds, CONNECT_TIMEOUT_SECONDS))
+            conn = await self._open(min(seconds, CONNECT_TIMEOUT_SECONDS))
         except DRIVER_ERRORS as exc:
             self._opening -= 1
             self._replace_for_waiter()
@@ -197,6 +204,14 @@ class Pool:
         self._opening -= 1
         self._leased.add(conn)
         return conn
+
+    async def _open(self, seconds: float) -> Connection:
+        async with asyncio.timeout(seconds) as bound:
+            self._openings.add(bound)
+            try:
+                return await self._connect(seconds)
+            finally:
+                self._openings.discard(bound)
 
     async def _connect(self, timeout_seconds: float) -> Connection:
         settings: Mapping[str, str] = self._settings if self._wants_settings else {}
@@ -225,6 +240,9 @@ class Pool:
         idle, self._idle = self._idle, []
         for conn in (*idle, *self._leased):
             conn.terminate()
+        for bound in self._openings:
+            if not bound.expired():
+                bound.reschedule(0)
 
     def _refuse_waiters(self, reason: str) -> None:
         while self._waiters:
