@@ -147,6 +147,30 @@ class TestBytesInFlight:
             await sender.send(request + chunked(padded(1024 * KIB), size=64 * KIB))
             assert_ok(await sender.read_answer(), '{"document":null}')
 
+    async def test_many_values_need_room_for_what_they_become(
+        self, gated: tuple[Wire, GatedStore]
+    ) -> None:
+        """Two bodies of 60 KiB over the free ones; the values of one take all there is."""
+        wire, store = gated
+        dense = b'{"scope":"u:a","path":"p","ignored":[' + b"0," * 60 * KIB + b"0]}"
+        plain = padded(len(dense))
+        async with await wire.connect() as one:
+            request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=dense)
+            await one.send(request)
+            await store.until_waiting(1)
+            assert_unavailable(await wire.post("memory/read", plain))
+            store.gate.set()
+            assert_ok(await one.read_answer(), '{"document":null}')
+        # Alone it has room, however little there is; beside another it has none.
+        store.gate.clear()
+        async with await wire.connect() as one:
+            request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=plain)
+            await one.send(request)
+            await store.until_waiting(1)
+            assert_unavailable(await wire.post("memory/read", dense))
+            store.gate.set()
+            assert_ok(await one.read_answer(), '{"document":null}')
+
     async def test_small_bodies_are_free(self) -> None:
         async with running(InMemoryStore(), limits=Limits(body_bytes=1)) as wire:
             assert_ok(await wire.post("memory/read", padded(64 * KIB)), '{"document":null}')

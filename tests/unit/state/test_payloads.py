@@ -1,11 +1,17 @@
 """Telling JSON from what is none, alike on every parser."""
 
+import gc
 import json
 
 import pytest
 
-from commonhold_state.payloads import MAX_NESTING, decode_payload, is_too_deep
+from commonhold_state.payloads import Payload, decode_payload
+from commonhold_state.shapes import MAX_NESTING, MOST_VALUES, shape_of
 from tests.support.costs import cpu_seconds
+
+
+def decode(raw: bytes) -> Payload:
+    return decode_payload(raw, shape_of(raw))
 
 
 def nest(depth: int, *, opening: bytes = b"[", closing: bytes = b"]") -> bytes:
@@ -32,7 +38,7 @@ def nest(depth: int, *, opening: bytes = b"[", closing: bytes = b"]") -> bytes:
     ],
 )
 def test_nesting_is_counted_outside_of_strings(raw: bytes, *, too_deep: bool) -> None:
-    assert is_too_deep(raw) is too_deep
+    assert shape_of(raw).is_too_deep is too_deep
 
 
 @pytest.mark.parametrize(
@@ -51,7 +57,7 @@ def test_nesting_is_counted_outside_of_strings(raw: bytes, *, too_deep: bool) ->
 def test_the_count_takes_linear_time(unit: bytes) -> None:
     def seconds(size: int) -> float:
         raw = unit * (size // len(unit))
-        return cpu_seconds(lambda: is_too_deep(raw))
+        return cpu_seconds(lambda: shape_of(raw))
 
     small, large = seconds(200_000), seconds(1_600_000)
     # Eight times the size: quadratic work would take sixty-four times as long.
@@ -74,7 +80,7 @@ def test_the_limit_is_the_wires() -> None:
     ],
 )
 def test_what_no_store_can_hold_is_named(raw: bytes, fault: str) -> None:
-    assert decode_payload(raw).fault == fault
+    assert decode(raw).fault == fault
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,7 @@ def test_what_no_store_can_hold_is_named(raw: bytes, fault: str) -> None:
     ],
 )
 def test_numbers_and_text_at_the_edge_are_read_exactly(raw: bytes) -> None:
-    payload = decode_payload(raw)
+    payload = decode(raw)
     assert payload.fault is None
     assert payload.body == json.loads(raw)
     assert [type(value) for value in payload.body.values()] == [
@@ -96,12 +102,39 @@ def test_numbers_and_text_at_the_edge_are_read_exactly(raw: bytes) -> None:
 
 
 def test_an_escaped_nul_is_noticed() -> None:
-    assert decode_payload(b'{"a":"\\u0000"}').has_nul
-    assert not decode_payload(b'{"a":"u0000"}').has_nul
+    assert decode(b'{"a":"\\u0000"}').has_nul
+    assert not decode(b'{"a":"u0000"}').has_nul
     # This one is a backslash and digits; looking once more does no harm.
-    assert decode_payload(b'{"a":"\\\\u0000"}').body == {"a": "\\u0000"}
+    assert decode(b'{"a":"\\\\u0000"}').body == {"a": "\\u0000"}
 
 
 def test_order_of_keys_survives_both_paths() -> None:
     for raw in (b'{"z":1,"a":2,"m":3}', b'{"z":1e400,"a":2,"m":3}'):
-        assert list(decode_payload(raw).body) == ["z", "a", "m"]
+        assert list(decode(raw).body) == ["z", "a", "m"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "size"), [(b"0", 1), (b'"[,{"', 1), (b"[]", 2), (b'{"":0}', 2), (b"[[0]]", 3)]
+)
+def test_a_body_of_too_many_values_is_refused_before_it_is_decoded(unit: bytes, size: int) -> None:
+    """Of `[[0]]` four million take 700 MB and stop the event loop for seconds."""
+    count = MOST_VALUES // size
+    fits = b'{"a":[' + b",".join([unit] * (count - 10)) + b"]}"
+    assert not shape_of(fits).has_too_many_values
+    with pytest.raises(ValueError, match="holds more than 2000000 values"):
+        decode(b'{"a":[' + b",".join([unit] * (count + 10)) + b"]}")
+
+
+def test_what_texts_hold_is_no_value() -> None:
+    text = '[{,"\\' * MOST_VALUES
+    raw = json.dumps({"a": text}).encode()
+    assert shape_of(raw).values < 10
+    assert decode(raw).body == {"a": text}
+
+
+def test_the_collector_runs_again_behind_a_large_body() -> None:
+    assert gc.isenabled()
+    decode(b'{"a":[' + b"[]," * 100_000 + b"[]]}")
+    with pytest.raises(ValueError, match="JSON"):
+        decode(b'{"a":[' + b"[]," * 100_000 + b"[]")
+    assert gc.isenabled()

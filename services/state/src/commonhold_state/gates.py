@@ -49,6 +49,7 @@ from commonhold_state.replies import (
     send,
 )
 from commonhold_state.routes import CAPABILITIES, HEALTH, LABELS, MCP, TABLE, UNKNOWN, Route
+from commonhold_state.shapes import VALUE_BYTES, Shape, shape_of
 
 NOT_READY = "not_ready"
 FULL = "in_flight"
@@ -167,18 +168,28 @@ class Gates:
         if self._admission.is_full:
             raise RejectedError(UNAVAILABLE, reason=FULL)
         raw = await self._bodies.read(request, lease)
+        shape = shape_of(raw)
+        # What is made of many values takes more than their bytes. The largest, alone, has room.
+        weight = len(raw) + VALUE_BYTES * shape.values
+        if not lease.cover(min(weight, self._admission.byte_limit)):
+            raise RejectedError(UNAVAILABLE, reason=NO_ROOM)
         # Senders that take their time hold no place; it is taken once there is work to do.
         if not lease.enter():
             raise RejectedError(UNAVAILABLE, reason=FULL)
-        call = self._call(request, route, client, raw)
+        call = self._call(request, route, client, raw, shape)
         # A large body must not stay beside what was made of it.
         del raw
         return Reply(200, OK_HEAD, await route.handle(call))
 
     def _call(
-        self, request: web.BaseRequest, route: Route, client: Client, raw: bytes | bytearray
+        self,
+        request: web.BaseRequest,
+        route: Route,
+        client: Client,
+        raw: bytes | bytearray,
+        shape: Shape,
     ) -> Call:
-        payload = decode_payload(raw)
+        payload = decode_payload(raw, shape)
         require_allowed(client, route.target, payload.body)
         if payload.fault is not None:
             raise ValueError(payload.fault)

@@ -5,29 +5,24 @@ JSON at all from JSON that carries something no store can hold: the latter is re
 the parameter's name, and only after the allowance was applied.
 """
 
+import gc
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import msgspec
 
 from commonhold.contract.text import has_lone_surrogate
+from commonhold_state.shapes import MOST_VALUES, Shape
 
-MAX_NESTING = 512
 NOT_JSON = "request body must be JSON"
 NOT_AN_OBJECT = "request body must be an object"
+TOO_MANY_VALUES = f"request body holds more than {MOST_VALUES} values"
 
 _BOM = b"\xef\xbb\xbf"
 _NUL = b"\\u0000"
-# A string, closed or not: the alternatives cannot backtrack, so this takes linear time.
-_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?"?', re.DOTALL)
-_BRACKETS = b"[]{}"
-_NOT_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_CHUNK = 256
 
 _decode = msgspec.json.Decoder().decode
 
@@ -52,14 +47,20 @@ class Payload:
         self.fault = fault
 
 
-def decode_payload(raw: bytes | bytearray) -> Payload:
-    """Raise ValueError when the bytes are not a JSON object."""
+def decode_payload(raw: bytes | bytearray, shape: Shape) -> Payload:
+    """Raise ValueError when the bytes are not a JSON object, or one of too many values."""
     if raw[:3] == _BOM:
         raw = raw[3:]
-    if is_too_deep(raw):
+    if shape.has_too_many_values:
+        raise ValueError(TOO_MANY_VALUES)
+    if shape.is_too_deep:
         raise ValueError(NOT_JSON)
     try:
-        value = _decode(raw)
+        if shape.values:
+            with _no_collection():
+                value = _decode(raw)
+        else:
+            value = _decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return _decode_slowly(raw)
     if type(value) is not dict:
@@ -67,24 +68,19 @@ def decode_payload(raw: bytes | bytearray) -> Payload:
     return Payload(value, has_nul=_NUL in raw)
 
 
-def is_too_deep(raw: bytes | bytearray) -> bool:
-    """Whether brackets nest deeper than the limit, alike for every parser; linear in size."""
-    if raw.count(b"[") + raw.count(b"{") <= MAX_NESTING:
-        return False
-    brackets = _STRINGS.sub(b"", raw).translate(None, _NOT_BRACKETS)
-    depth = 0
-    for start in range(0, len(brackets), _CHUNK):
-        chunk = brackets[start : start + _CHUNK]
-        opened = chunk.count(b"[") + chunk.count(b"{")
-        # Only a chunk that could pass the limit is walked bracket by bracket.
-        if depth + opened > MAX_NESTING and _deepest(chunk, depth) > MAX_NESTING:
-            return True
-        depth += 2 * opened - len(chunk)
-    return False
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the collector of cycles: JSON has none, and it would walk all that is made so far.
 
-
-def _deepest(chunk: bytes | bytearray, depth: int) -> int:
-    return max(accumulate(map(_STEPS.__getitem__, chunk), initial=depth))
+    Again and again, which takes several times as long as to decode a large body.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _decode_slowly(raw: bytes | bytearray) -> Payload:
