@@ -8,13 +8,15 @@ import asyncio
 from collections.abc import Callable
 
 import structlog
-from aiohttp import web
+from aiohttp import hdrs, web
 
 IDLE_SECONDS = 75.0
 # After an answer that left part of a body unread: how long to read on before closing.
 LINGER_SECONDS = 5.0
 READ_BUFFER_BYTES = 64 * 1024
 SERVER_FAULT = 500
+# Else aiohttp names its own, and Python's; the answers of the gates name nothing.
+_NO_VERSIONS = {hdrs.SERVER: "commonhold"}
 
 logger = structlog.get_logger(__name__)
 
@@ -91,10 +93,10 @@ class Connection(web.RequestHandler):
         is_ours = status >= SERVER_FAULT
         self._on_unjudged(status if is_ours else 400)
         if not is_ours:
-            answer = web.Response(status=400, text="Bad Request")
+            answer = web.Response(status=400, text="Bad Request", headers=_NO_VERSIONS)
         else:
             logger.error("gates_failed", exc_info=exc)
-            answer = web.Response(status=500, text="Internal Server Error")
+            answer = web.Response(status=500, text="Internal Server Error", headers=_NO_VERSIONS)
         answer.force_close()
         return answer
 
