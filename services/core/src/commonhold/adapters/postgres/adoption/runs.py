@@ -27,8 +27,14 @@ _CONNECT_TIMEOUT_SECONDS = 10.0
 _UNITS_AT_ONCE = 500
 # A unit of more rows is a transaction of its own.
 _ROWS_AT_ONCE = 5_000
-# The lists of names differ too much for one plan.
-_SETTINGS = {**PATIENT, "plan_cache_mode": "force_custom_plan"}
+_SETTINGS = {
+    **PATIENT,
+    # The lists of names differ too much for one plan.
+    "plan_cache_mode": "force_custom_plan",
+    # Fewer merges into the index on text, each for more rows. What is pending behind a run is
+    # found by searches all the same, and merged by the next vacuum.
+    "gin_pending_list_limit": "'32MB'",
+}
 
 
 class AdoptionError(CommonholdError):
