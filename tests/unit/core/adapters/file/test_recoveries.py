@@ -130,7 +130,7 @@ async def test_an_intent_that_came_back_moves_no_draft_of_a_later_change(tmp_pat
         calls.end_at = "intent"
         with pytest.raises(EndedError):
             await store.redact("u:x", path="b")
-    assert (root / DOCUMENTS / ".neosian-tmp-0").exists()
+    assert (root / DOCUMENTS / ".neosian-tmp-0~").exists()
     assert (root / LOCK).stat().st_size > 1
     async with FileStore(root) as store:
         documents = [await store.read("u:x", path) for path in ("a", "b")]
@@ -145,7 +145,7 @@ async def test_an_erasure_of_a_scope_leaves_no_draft_in_any_folder_of_it(tmp_pat
         calls.end_at = "grow"
         with pytest.raises(EndedError):
             await store.write("u:x", "far/away/b", "of a change that was not begun")
-    draft = root / DOCUMENTS / "far/away/.neosian-tmp-0"
+    draft = root / DOCUMENTS / "far/away/.neosian-tmp-0~"
     kept = tmp_path / "elsewhere"
     kept.mkdir()
     (kept / ".neosian-tmp-0").write_text("not ours")

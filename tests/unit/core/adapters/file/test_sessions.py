@@ -74,13 +74,15 @@ async def test_names_of_temporary_files_that_others_hold_are_passed_over(
 ) -> None:
     outside = tmp_path / "outside"
     outside.write_text("not ours")
-    (root / FOLDER / ".neosian-tmp-0").symlink_to(outside)
-    (root / FOLDER / ".neosian-tmp-1").mkdir()
-    (root / FOLDER / ".neosian-tmp-2").write_text("a leftover that is longer than the document" * 9)
+    (root / FOLDER / ".neosian-tmp-0~").symlink_to(outside)
+    (root / FOLDER / ".neosian-tmp-1~").mkdir()
+    (root / FOLDER / ".neosian-tmp-2~").write_text(
+        "a leftover that is longer than the document" * 9
+    )
     await store.write("u:x", "a", "two")
     document = await store.read("u:x", "a")
     assert document is not None
     assert document.content == "two"
     assert outside.read_text() == "not ours"
     left = sorted(file.name for file in (root / FOLDER).iterdir())
-    assert left == [".neosian-tmp-0", ".neosian-tmp-1", "a.md"]
+    assert left == [".neosian-tmp-0~", ".neosian-tmp-1~", "a.md"]

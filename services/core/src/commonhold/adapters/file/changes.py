@@ -16,7 +16,7 @@ import structlog
 from commonhold.adapters.file.calls import SystemCalls, write_all
 from commonhold.adapters.file.intents import Growth, Intent, Move
 from commonhold.adapters.file.journal import Journal
-from commonhold.adapters.file.layout import TEMPORARY
+from commonhold.adapters.file.layout import draft_name, is_temporary
 from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Place, Tree
 
@@ -63,6 +63,8 @@ class Change:
         What is gone leaves its folders behind, and they are in no other document's way.
         """
         place = self._tree.look(file)
+        if place is Place.BLOCKED:
+            return self._make_way(file)
         if place is Place.FOLDER:
             hollow = self._tree.hollow(file)
             for folder in hollow:
@@ -71,7 +73,18 @@ class Change:
             # Before the intent: who finishes the change moves a file to this name.
             self._unsynced[_above(file)] = None
             return bool(hollow)
-        return place is not Place.BLOCKED
+        return True
+
+    def _make_way(self, file: str) -> bool:
+        """Whether what stands in place of a folder is a leftover of a dead process, and goes."""
+        blocking = next(
+            folder for folder in _folders_above(file) if self._tree.look(folder) is Place.FILE
+        )
+        if not is_temporary(blocking.rpartition("/")[2]):
+            return False
+        self._calls.remove(self._tree.absolute(blocking))
+        self._tree.forget_files()
+        return True
 
     def append(self, file: str, line: bytes) -> None:
         """A line at the end of a file, which is made when it is missing."""
@@ -201,7 +214,7 @@ class Change:
         while True:
             number = self._numbers.get(above, 0)
             self._numbers[above] = number + 1
-            name = f"{above}/{TEMPORARY}{number}"
+            name = f"{above}/{draft_name(number)}"
             try:
                 return name, self._calls.create(self._tree.absolute(name))
             except FileExistsError:
@@ -218,6 +231,12 @@ class Change:
 
 def _above(file: str) -> str:
     return file.rpartition("/")[0]
+
+
+def _folders_above(file: str) -> Iterator[str]:
+    """Outermost first."""
+    names = file.split("/")
+    return ("/".join(names[:depth]) for depth in range(1, len(names)))
 
 
 def _inner_sums(rows: bytes) -> tuple[int, ...]:

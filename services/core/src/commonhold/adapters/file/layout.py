@@ -64,6 +64,11 @@ def conversation_trail(conversation_id: str) -> str:
     return f"{CONVERSATIONS}/{conversation_id}/{TRAIL}"
 
 
+def draft_name(number: int) -> str:
+    """By its last letter none that a folder of a document can have."""
+    return f"{TEMPORARY}{number}~"
+
+
 def is_temporary(name: str) -> bool:
     """A document's name may begin as a temporary file's does, and then ends as its own."""
     return name.startswith(TEMPORARY) and not name.endswith((DOCUMENT_SUFFIX, LEDGER_SUFFIX))
