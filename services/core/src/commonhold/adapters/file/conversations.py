@@ -48,6 +48,7 @@ class Conversations:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._logs = Findings[Ledger](most=MOST_FILES)
+        self._entries = Findings[Ledger](most=MOST_FILES)
         self._erasures = Findings[datetime | None](most=MOST_FILES)
         self._projections = Projections()
 
@@ -61,7 +62,7 @@ class Conversations:
         actor: str | None,
     ) -> ConversationTurn:
         now = read_clock(self._clock)
-        log = self._log(tree, conversation_id)
+        log = self._log(tree, conversation_id, of_any_format=False)
         if log.last >= MAX_NUMBER:
             raise ValueError(f"conversation {conversation_id!r} has used every turn number")
         turn = ConversationTurn(
@@ -107,7 +108,9 @@ class Conversations:
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
             tree.look_for_file(file)
-            return self._turns_in(tree, file).last
+            log = self._turns_in(tree, file)
+            log.require_rows()
+        return log.last
 
     def search(
         self, tree: Tree, terms: Sequence[str], ids: Iterable[str], *, limit: int
@@ -126,10 +129,11 @@ class Conversations:
         file = projections_file(conversation_id)
         with _refusing(conversation_id, file):
             tree.look_for_file(file)
-            is_torn = tree.is_torn(file)
+            log = self._entries.get(tree, file, lambda: _entries_of(tree.read(file) or b""))
         rows = b"".join(lines.encode_projection(entry) for entry in entries)
-        change.append(file, b"\n" + rows if is_torn else rows)
+        change.append(file, log.joined(rows))
         change.commit()
+        self._entries.put(tree, file, Ledger())
 
     def read_projections(
         self,
@@ -163,7 +167,8 @@ class Conversations:
             if is_littered:
                 change.commit()
             return 0
-        now = self._log(tree, conversation_id).follow(read_clock(self._clock))
+        log = self._log(tree, conversation_id, of_any_format=True)
+        now = log.follow(read_clock(self._clock))
         change.put_lines(turns_file(conversation_id), rows)
         self._blank_projections(tree, change, conversation_id, frozenset(numbers))
         act = ConversationRedaction(
@@ -192,12 +197,17 @@ class Conversations:
         acts.sort(key=lambda act: act[:3], reverse=True)
         return tuple(act for *_, act in acts[:limit])
 
-    def _log(self, tree: Tree, conversation_id: str) -> Ledger:
-        """What the next turn follows: the turns and their erasures."""
+    def _log(self, tree: Tree, conversation_id: str, *, of_any_format: bool) -> Ledger:
+        """What the next turn follows: the turns and their erasures.
+
+        No turn follows one that cannot be read; an act of erasure does, `of_any_format`.
+        """
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
             tree.look_for_file(file)
             log = self._turns_in(tree, file)
+            if not of_any_format:
+                log.require_rows()
         trail = conversation_trail(conversation_id)
         try:
             erased_at = self._erasures.get(
@@ -346,14 +356,25 @@ def _turn_of(line: bytes) -> int:
 def _log_of(raw: bytes) -> Ledger:
     ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
     for number, line in enumerate(lines.split_lines(raw), 1):
-        mark = lines.turn_mark(line, number=number)
-        moment = lines.stamp(mark.created_at, number=number, what=lines.TURN_LOG)
-        ledger = Ledger(
-            last=max(ledger.last, mark.turn),
-            newest=ledger.follow(moment),
-            is_torn=ledger.is_torn,
-        )
+        ledger = ledger.behind(*_judged(line, number=number))
     return ledger
+
+
+def _judged(line: bytes, *, number: int) -> tuple[int, datetime, RowFaultError | None]:
+    """What places a turn, and what is wrong with the rest of it; RowFaultError without a place."""
+    try:
+        turn = lines.decode_turn(line, number=number, conversation_id="")
+    except RowFaultError as fault:
+        mark = lines.turn_mark(line, number=number)
+        return mark.turn, lines.stamp(mark.created_at, number=number, what=lines.TURN_LOG), fault
+    return turn.turn, turn.created_at, None
+
+
+def _entries_of(raw: bytes) -> Ledger:
+    """Whether an entry may follow at once; RowFaultError when none may."""
+    for number, line in enumerate(lines.split_lines(raw), 1):
+        lines.decode_projection(line, number=number)
+    return Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
 
 
 def _newest_erasure(raw: bytes) -> datetime | None:

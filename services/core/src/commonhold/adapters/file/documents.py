@@ -211,7 +211,8 @@ class Documents:
             return 0
         now = read_clock(self._clock)
         for target in targets:
-            now = self._ledger(tree, scope, target, get_mark(tree, scope, target)).follow(now)
+            mark = get_mark(tree, scope, target)
+            now = self._ledger(tree, scope, target, mark, of_any_format=True).follow(now)
         look_for_trail(tree, scope)
         for target in targets:
             self._blank(tree, change, scope, target)
@@ -232,7 +233,11 @@ class Documents:
         actor: str | None,
     ) -> None:
         live = get_mark(tree, scope, path)
-        newest = self._ledger(tree, scope, path, None).last if live is None else live.version
+        newest = (
+            self._ledger(tree, scope, path, None, of_any_format=True).last
+            if live is None
+            else live.version
+        )
         require_version(scope, path, actual=newest or None, expected_version=expected_version)
         self.redact(tree, change, scope, path=path, actor=actor)
 
@@ -264,12 +269,23 @@ class Documents:
             raise MemoryConflictError(scope=scope, path=path, reason="destination_exists")
 
     def _ledger(
-        self, tree: Tree, scope: str, path: str, live: MemoryDocument | Envelope | None
+        self,
+        tree: Tree,
+        scope: str,
+        path: str,
+        live: MemoryDocument | Envelope | None,
+        *,
+        of_any_format: bool = False,
     ) -> Ledger:
-        """What the next row of a path follows: its rows, its document and its erasures."""
+        """What the next row of a path follows: its rows, its document and its erasures.
+
+        No row follows one that cannot be read; an act of erasure does, `of_any_format`.
+        """
         file = versions_file(scope, path)
         try:
             history = self._histories.get(tree, file, lambda: history_of(tree.read(file) or b""))
+            if not of_any_format:
+                history.ledger.require_rows()
         except RowFaultError as fault:
             raise unsupported(fault, scope=scope, path=path, file=file) from None
         except (StrayEntryError, SpelledOtherwiseError) as stray:

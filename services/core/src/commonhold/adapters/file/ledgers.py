@@ -4,13 +4,33 @@ from datetime import datetime
 
 import msgspec
 
+from commonhold.adapters.file.faults import RowFaultError
+
 
 class Ledger(msgspec.Struct, frozen=True):
-    """`is_torn` says that the last line has no newline, so that one must come first."""
+    """`is_torn` says that the last line has no newline, so that one must come first.
+
+    `fault` is that of the first row which only an erasure may pass over.
+    """
 
     last: int = 0
     newest: datetime | None = None
     is_torn: bool = False
+    fault: RowFaultError | None = None
+
+    def behind(self, last: int, moment: datetime, fault: RowFaultError | None) -> "Ledger":
+        """The same with one more row."""
+        return Ledger(
+            last=max(self.last, last),
+            newest=self.follow(moment),
+            is_torn=self.is_torn,
+            fault=self.fault or fault,
+        )
+
+    def require_rows(self) -> None:
+        """RowFaultError when a row is not of this format: no other may follow it."""
+        if self.fault is not None:
+            raise RowFaultError(self.fault.reason, line=self.fault.line)
 
     def follow(self, moment: datetime) -> datetime:
         """`moment`, or the newest stamp when that is later."""

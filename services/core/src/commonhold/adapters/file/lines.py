@@ -191,7 +191,13 @@ def version_mark(line: bytes, *, number: int) -> VersionMark:
 
 
 def turn_mark(line: bytes, *, number: int) -> TurnMark:
-    return _decoded(_turn_mark, line, number=number, what=TURN_LOG)
+    """Of a row of any format, whose number places it: one that no turn has is a fault."""
+    mark = _decoded(_turn_mark, line, number=number, what=TURN_LOG)
+    if not 1 <= mark.turn <= MAX_NUMBER:
+        if mark.neosian_format > CONVERSATION_FORMAT:
+            raise _newer(mark.neosian_format, number, TURN_LOG)
+        raise _invalid(number, TURN_LOG)
+    return mark
 
 
 def decode_version(line: bytes, *, number: int) -> MemoryVersion:

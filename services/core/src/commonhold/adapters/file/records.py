@@ -109,15 +109,21 @@ def history_of(raw: bytes) -> History:
     ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
     paths: set[str] = set()
     for number, line in enumerate(lines.split_lines(raw), 1):
-        mark = lines.version_mark(line, number=number)
-        paths.add(mark.path)
-        moment = lines.stamp(mark.created_at, number=number, what=lines.SIDECAR)
-        ledger = Ledger(
-            last=max(ledger.last, mark.version),
-            newest=ledger.follow(moment),
-            is_torn=ledger.is_torn,
-        )
+        path, version, moment, fault = _judged(line, number=number)
+        paths.add(path)
+        ledger = ledger.behind(version, moment, fault)
     return History(ledger, frozenset(paths))
+
+
+def _judged(line: bytes, *, number: int) -> tuple[str, int, datetime, RowFaultError | None]:
+    """What places a row, and what is wrong with the rest of it; RowFaultError without a place."""
+    try:
+        row = lines.decode_version(line, number=number)
+    except RowFaultError as fault:
+        mark = lines.version_mark(line, number=number)
+        moment = lines.stamp(mark.created_at, number=number, what=lines.SIDECAR)
+        return mark.path, mark.version, moment, fault
+    return row.path, row.version, row.created_at, None
 
 
 def erasures_of(raw: bytes) -> dict[str | None, datetime]:

@@ -184,14 +184,6 @@ class Tree:
         raw = self.read(file) or b""
         return raw if not raw or raw.endswith(b"\n") else raw + b"\n"
 
-    def is_torn(self, file: str) -> bool:
-        """Whether a file of lines ends without a newline, so that one must come first."""
-        entry = self.entry(file)
-        if entry.place is not Place.FILE or not entry.size:
-            return False
-        size = entry.size
-        return self.read_part(file, start=size - 1, end=size) != b"\n"
-
     def open(self, file: str) -> BinaryIO:
         """A file that was looked at before, to read parts of."""
         fd = os.open(self.absolute(file), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
