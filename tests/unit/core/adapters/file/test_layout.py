@@ -165,6 +165,17 @@ async def test_an_archive_of_a_root_is_that_root(store: FileStore, tmp_path: Pat
     assert read_tree(tmp_path / "root") == WRITTEN
 
 
+async def test_entries_are_exported_as_they_are_read(store: FileStore, tmp_path: Path) -> None:
+    for turn, span, text in ((2, 1, "b"), (2, 2, "late"), (1, 1, "a"), (2, 1, "c")):
+        entry = ConversationProjection(turn=turn, span=span, kind="log", text=text)
+        await store.append_projections("c", [entry])
+    async with FileStore(tmp_path / "copy") as copy:
+        await copy.restore_conversation(await store.archive_conversation("c"))
+    name = "conversations/c/projections.jsonl"
+    came, went = (read_tree(tmp_path / root)[name].splitlines() for root in ("root", "copy"))
+    assert went == [came[2], came[0], came[3], came[1]]
+
+
 BY_HAND = (
     "---\nneosian_format: 1\nversion: 7\ncreated_at: 2026-01-02 05:04:05+02:00\n"
     "updated_at: '2026-01-02T03:04:06Z'\nactor: client:default/me\ndue: 2026-03-04\n"

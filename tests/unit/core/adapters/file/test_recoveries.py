@@ -174,6 +174,7 @@ ERASURES: Mapping[str, Act] = {
 @pytest.mark.parametrize(
     ("folder", "erasure"),
     [
+        ("u%3Ax", "scope"),
         (DOCUMENTS, "scope"),
         (f"{DOCUMENTS}/far/away", "scope"),
         ("u%3Ax/versions", "scope"),

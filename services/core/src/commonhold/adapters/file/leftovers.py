@@ -10,6 +10,7 @@ from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.layout import (
     document_file,
     documents_folder,
+    scope_folder,
     versions_file,
     versions_folder,
 )
@@ -35,6 +36,8 @@ def clear_folders(tree: Tree, change: Change, folders: Iterable[str]) -> bool:
 def _folders_of(tree: Tree, scope: str, path: str | None) -> Iterable[str]:
     if path is None:
         tops = (documents_folder(scope), versions_folder(scope))
-        return sorted(folder for top in tops for folder in tree.folders_below(top))
+        below = sorted(folder for top in tops for folder in tree.folders_below(top))
+        # Of the scope's own folder nothing below: other scopes are in it.
+        return [scope_folder(scope), *below]
     files = (document_file(scope, path), versions_file(scope, path))
     return [file.rpartition("/")[0] for file in files]
