@@ -1,6 +1,7 @@
 """What a turn leaves for the log: names of documents, never text of a model or of a document."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,11 +9,13 @@ from structlog.testing import capture_logs
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import ControlledClock
+from commonhold.contract import ConversationFormatError, Message, StoreUnavailableError
+from commonhold.usecases.upkeep.holds import NO_HOLDS
 from commonhold.usecases.upkeep.semantic import SemanticStage
 from commonhold_maintenance.fenced_stores import FencedActs
-from commonhold_maintenance.gardens import ScheduledGarden
+from commonhold_maintenance.gardens import ErasureRule, Retention, ScheduledGarden
 from commonhold_maintenance.schedules import Schedule
-from commonhold_maintenance.tasks import GardenTask, Outcome
+from commonhold_maintenance.tasks import GardenTask, Outcome, RetentionTask
 from tests.support.upkeep.gardens import NOW, PROJECT, USER, GardenCases, garden
 from tests.support.upkeep.models import ActingModel, create, delete, rename, replace
 from tests.support.upkeep.stages import SECRET
@@ -87,3 +90,42 @@ class TestGardenTask(GardenCases):
         ]
         rows = [*await store.history(USER), *await store.history(PROJECT)]
         assert NAME not in json.dumps(outcome.report) + repr(rows)
+
+
+class Refusing(InMemoryStore):
+    """A store that cannot read one conversation, for a reason that is told to it."""
+
+    error: Exception
+
+    async def last_turn_number(self, conversation_id: str) -> int:
+        if conversation_id == "chat-1":
+            raise self.error
+        return await super().last_turn_number(conversation_id)
+
+
+class TestRetentionTask(GardenCases):
+    @pytest.mark.parametrize(
+        ("error", "is_cut_short", "erased"),
+        [
+            (ConversationFormatError(conversation_id="chat-1", reason="broken"), False, 1),
+            (StoreUnavailableError("gone"), True, 0),
+        ],
+    )
+    async def test_what_the_store_refused_makes_a_turn_of_retention_fail(
+        self, clock: ControlledClock, error: Exception, *, is_cut_short: bool, erased: int
+    ) -> None:
+        store = Refusing(clock=clock)
+        store.error = error
+        for name in ("chat-1", "chat-2"):
+            await store.append_turn(name, [Message(role="user", content="x")])
+        clock.set(NOW)
+        rule = ErasureRule(prefix="chat-", older_than=timedelta(days=1))
+        retention = Retention(rules=(rule,), schedule=Schedule())
+        task = RetentionTask(retention, holds=NO_HOLDS, store=store, clock=clock)
+        claim = await store.claims.acquire(task.claims, holder="a", lease_seconds=60)
+        outcome = await task.run(FencedActs(store.guarded(fence=claim)))
+        assert not outcome.is_whole
+        assert outcome.is_cut_short is is_cut_short
+        assert outcome.actions == {"redact": erased}
+        (report,) = outcome.report["rules"]
+        assert "chat-1" in report["unfinished"][0]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from commonhold.adapters.file import FileStore
 from commonhold.cli import shell
+from commonhold.conformance import ControlledClock
 from commonhold.contract import Message
 
 MAINTAIN = ("memory", "maintain", "--scope", "user:ana", "--min-age-days", "0")
@@ -56,6 +58,24 @@ async def test_the_verbs_work_on_the_files(
     assert (status, pruned["turns"]) == (0, 0)
     status, expired, _ = await run(capfd, *PRUNE, "--scope", "user:", *root)
     assert (status, expired["documents"]) == (0, [])
+
+
+@pytest.mark.parametrize("line", [REDACT, PRUNE])
+async def test_an_erasure_that_is_not_made_in_full_says_so_and_fails(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], line: tuple[str, ...]
+) -> None:
+    root = tmp_path / "root"
+    long_ago = ControlledClock(datetime(2020, 1, 2, tzinfo=UTC))
+    async with FileStore(root, clock=long_ago) as store:
+        await store.append_turn("chat-1", [Message(role="user", content="hi")])
+        for scope in ("user:ana", "user:bob"):
+            await store.write(scope, "sessions/chat-1", "# session")
+    (root / "user%3Aana/documents/stray.md").symlink_to("nowhere")
+    status, told, errors = await run(capfd, *line, "--root", str(root))
+    assert status == 1
+    assert told["documents"] == [{"scope": "user:bob", "path": "sessions/chat-1"}]
+    assert "user:ana" in str(told["unfinished"])
+    assert "error: documents under sessions/ in user:ana may not be erased: " in errors
 
 
 async def test_a_broken_file_is_named_in_the_hint(
