@@ -26,10 +26,10 @@ from tests.support.postgres import PostgresServer, temporary_database
 from tests.support.repository import ROOT
 
 LIMIT_MIB = 512
-UNITS = 64
+UNITS = 40
 UNIT_CHARACTERS = 1024 * 1024
 # Room for a unit's rows in all their forms, and for nothing like the store.
-ROOM_MIB = 24
+ROOM_MIB = 14
 SECONDS = 240.0
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -66,7 +66,7 @@ def conversation(number: int) -> ConversationArchive:
 async def databases(
     postgres_server: PostgresServer, database_template: str
 ) -> AsyncIterator[tuple[str, str]]:
-    """One that holds a store of 64 MiB, and an empty one."""
+    """One that holds a store of 40 MiB, and an empty one."""
     async with (
         temporary_database(postgres_server, template=database_template) as source,
         temporary_database(postgres_server, template=database_template) as target,
@@ -91,8 +91,8 @@ async def test_an_export_and_an_import_hold_a_unit_and_not_the_store(
     pool = await open_pool(target, size=1)
     store = PostgresStore(pool)
     assert len(await store.scopes()) == len(await store.conversations()) == UNITS // 2
-    assert await store.archive_scope("user:s31") == scope(31)
-    assert await store.archive_conversation("c31") == conversation(31)
+    assert await store.archive_scope("user:s19") == scope(19)
+    assert await store.archive_conversation("c19") == conversation(19)
     await pool.close()
 
 
