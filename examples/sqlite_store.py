@@ -37,6 +37,7 @@ from commonhold.contract import (
     fold,
     load_messages,
     query_terms,
+    settle_messages,
     turn_text,
 )
 
@@ -324,7 +325,7 @@ class SqliteStore:
             turn = ConversationTurn(
                 conversation_id=conversation_id,
                 turn=last[0]["turn"] + 1 if last else 1,
-                messages=tuple(messages),
+                messages=settle_messages(messages),
                 created_at=self._stamp(*last),
                 actor=actor,
             )

@@ -58,6 +58,26 @@ class MakesWholeFloatsIntegers(_Appends):
         return {"messages": encode_messages(made.messages).replace(b"1.0", b"1")}
 
 
+@breaks(CONVERSATIONS, "messages_are_kept_in_the_form_of_the_codec")
+class AnswersWhatItWasGiven(InMemoryStore):
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        made = await super().append_turn(conversation_id, messages, actor=actor)
+        return _replace(made, messages=tuple(messages))
+
+
+@breaks(CONVERSATIONS, "a_message_that_the_codec_refuses_is_refused_whole")
+class KeepsWhatItCan(InMemoryStore):
+    async def append_turn(
+        self, conversation_id: str, messages: Sequence[Message], *, actor: str | None = None
+    ) -> ConversationTurn:
+        try:
+            return await super().append_turn(conversation_id, messages, actor=actor)
+        except ValueError:
+            return await super().append_turn(conversation_id, messages[:1], actor=actor)
+
+
 @breaks(CONVERSATIONS, "messages_come_back_verbatim")
 class TrimsText(_Appends):
     def _bent(self, made: ConversationTurn) -> dict[str, Any]:

@@ -209,6 +209,5 @@ def test_the_first_bad_message_of_a_list_is_the_one_reported() -> None:
 
 @pytest.mark.parametrize("stored", [b"", b"{}", b"null", b'[{"role":"robot"}]', b"[1]", b"[{}]"])
 def test_a_stored_form_that_is_no_message_array_is_a_value_error(stored: bytes) -> None:
-    with pytest.raises(msgspec.MsgspecError) as refused:
+    with pytest.raises(ValueError, match=r".+"):
         load_messages(stored)
-    assert isinstance(refused.value, ValueError)

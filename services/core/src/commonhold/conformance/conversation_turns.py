@@ -12,7 +12,9 @@ from commonhold.conformance.samples import (
     MESSAGE_PAYLOADS,
     NEVER_WRITTEN,
     OTHER_THREAD,
+    REFUSED_MESSAGES,
     THREAD,
+    UNSETTLED_MESSAGES,
     UNSTORABLE_TEXTS,
     says,
 )
@@ -115,6 +117,25 @@ class TurnSlice(StoreSubject):
         (read,) = await store.read_turns(THREAD)
         # Text tells what equality forgives: key order, 1 and 1.0, 0.0 and -0.0.
         rule.equal(repr(read.messages), repr(payload))
+
+    async def test_messages_are_kept_in_the_form_of_the_codec(
+        self, store: ConversationStore
+    ) -> None:
+        for number, (name, (given, kept)) in enumerate(UNSETTLED_MESSAGES.items(), 1):
+            rule = Rule("6", f"what is kept of a message is what the codec makes of it: {name}")
+            made = await store.append_turn(THREAD, [given])
+            (read,) = await store.read_turns(THREAD, after=number - 1)
+            for turn in (made, read):
+                rule.equal(repr(turn.messages), repr((kept,)))
+
+    async def test_a_message_that_the_codec_refuses_is_refused_whole(
+        self, store: ConversationStore
+    ) -> None:
+        for literal, message in REFUSED_MESSAGES.items():
+            rule = Rule("6", f"refused with its literal, and nothing is written: {literal}")
+            with rule.refuses(ValueError, saying=literal):
+                await store.append_turn(THREAD, [says("fine"), message])
+            rule.equal(await store.last_turn_number(THREAD), 0)
 
     async def test_a_turn_of_many_messages_keeps_their_order(
         self, store: ConversationStore

@@ -31,6 +31,7 @@ from commonhold.contract.errors import (
     PathInvalidError,
     ScopeInvalidError,
 )
+from commonhold.contract.messages import ImageBlock, Message
 from commonhold.contract.stores import ConversationStore, Erasable, MemoryStore, Portable
 from commonhold.contract.turns import ConversationArchive, ConversationProjection
 
@@ -61,6 +62,10 @@ BAD_TURN_ROWS: Mapping[str, tuple[str, tuple[Any, ...]]] = {
     "turn given twice": ("turns", (turn(2), turn(1), turn(2))),
     "turn empty yet not redacted": ("turns", (_replace(turn(1), messages=()),)),
     "turn redacted with messages": ("turns", (_replace(turn(1), redacted=True),)),
+    "turn with an image of no source": (
+        "turns",
+        (_replace(turn(1), messages=(Message(role="user", content=(ImageBlock(),)),)),),
+    ),
     "turn stamp naive": ("turns", (_replace(turn(1), created_at=NAIVE),)),
     "projection beyond": (
         "projections",

@@ -1,5 +1,7 @@
 """Names, texts and messages that the kits use."""
 
+from typing import Any, cast
+
 from commonhold.contract.messages import (
     CompactionBlock,
     DocumentBlock,
@@ -130,4 +132,35 @@ MESSAGE_PAYLOADS: dict[str, tuple[Message, ...]] = {
     "odd-text": (says("---\r\nfence\r \N{LATIN SMALL LETTER E WITH ACUTE}\N{GRINNING FACE}\n"),),
     "extra": (Message(role="system", content="x", extra={"k": 1, "a": [None, True, "z"]}),),
     "extra-not-an-object": (Message(role="system", content="x", extra=[1, "two"]),),
+}
+
+
+# Records made by hand, and what the codec makes of their JSON.
+UNSETTLED_MESSAGES: dict[str, tuple[Message, Message]] = {
+    "an empty tool_call_id": (
+        Message(role="tool", content="x", tool_call_id=""),
+        Message(role="tool", content="x"),
+    ),
+    "an empty extra": (Message(role="user", extra={}), Message(role="user")),
+    "a null extra": (Message(role="user", extra=None), Message(role="user")),
+    "an empty extra of a call": (
+        Message(role="assistant", tool_calls=(ToolCall(id="1", name="n", extra={}),)),
+        Message(role="assistant", tool_calls=(ToolCall(id="1", name="n"),)),
+    ),
+    "white space in data": (
+        Message(role="user", content=(ImageBlock(media_type="a/b", data="aGk=\n aGk="),)),
+        Message(role="user", content=(ImageBlock(media_type="a/b", data="aGk=aGk="),)),
+    ),
+}
+REFUSED_MESSAGES: dict[str, Message] = {
+    "'robot' is not a valid Role": Message(role=cast(Any, "robot"), content="x"),
+    "ImageBlock requires exactly one of 'data' or 'url'": Message(
+        role="user", content=(TextBlock(text="x"), ImageBlock())
+    ),
+    "DocumentBlock requires exactly one of 'data' or 'url'": Message(
+        role="user", content=(DocumentBlock(media_type="a/b", data="aGk=", url="u"),)
+    ),
+    "ImageBlock requires media_type with base64 data": Message(
+        role="user", content=(ImageBlock(data="aGk="),)
+    ),
 }

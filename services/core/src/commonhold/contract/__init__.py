@@ -61,6 +61,7 @@ from commonhold.contract.messages import (
     decode_messages,
     encode_messages,
     load_messages,
+    settle_messages,
 )
 from commonhold.contract.outlines import Outline, Outlined
 from commonhold.contract.paging import Page
@@ -178,5 +179,6 @@ __all__ = [
     "matches",
     "parse_timestamp",
     "query_terms",
+    "settle_messages",
     "turn_text",
 ]

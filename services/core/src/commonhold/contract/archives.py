@@ -20,6 +20,7 @@ from commonhold.contract.documents import (
 )
 from commonhold.contract.extras import check_extra
 from commonhold.contract.ids import MAX_NUMBER, check_conversation_id, check_path, check_scope
+from commonhold.contract.messages import settle_messages
 from commonhold.contract.text import require_storable_tree
 from commonhold.contract.turns import (
     ConversationArchive,
@@ -200,6 +201,7 @@ def _check_turn(row: ConversationTurn) -> None:
         raise ValueError("it is redacted yet carries messages")
     if not row.redacted and not row.messages:
         raise ValueError("it must carry at least one message")
+    settle_messages(row.messages)
     require_aware(row.created_at, name="created_at")
 
 
@@ -253,6 +255,7 @@ def _turn(row: ConversationTurn, *, conversation_id: str) -> ConversationTurn:
     return msgspec.structs.replace(
         row,
         conversation_id=conversation_id,
+        messages=settle_messages(row.messages),
         created_at=require_aware(row.created_at, name="created_at"),
     )
 

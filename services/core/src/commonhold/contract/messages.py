@@ -5,7 +5,7 @@ key for key, so that what is stored comes back as it was sent: key order and num
 inside `arguments` and `extra` included.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -67,6 +67,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 _encoder = msgspec.json.Encoder()
 _stored = msgspec.json.Decoder(tuple[Message, ...])
+_objects = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 def decode_message(raw: Mapping[str, Any]) -> Message:
@@ -77,8 +78,7 @@ def decode_message(raw: Mapping[str, Any]) -> Message:
     if "role" not in raw:
         raise ValueError("malformed request: 'role'")
     role = raw["role"]
-    if role not in ROLES:
-        raise ValueError(f"{role!r} is not a valid Role")
+    _require_role(role)
     return Message(
         role=role,
         content=_decode_content(raw.get("content")),
@@ -89,7 +89,7 @@ def decode_message(raw: Mapping[str, Any]) -> Message:
     )
 
 
-def decode_messages(raw: list[Mapping[str, Any]]) -> tuple[Message, ...]:
+def decode_messages(raw: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     """Each message in order; the first bad one is refused as by `decode_message`."""
     return tuple(decode_message(item) for item in raw)
 
@@ -100,8 +100,75 @@ def encode_messages(messages: tuple[Message, ...]) -> bytes:
 
 
 def load_messages(stored: str | bytes) -> tuple[Message, ...]:
-    """Messages from their stored form; ValueError (of msgspec) when it is malformed."""
-    return _stored.decode(stored)
+    """Messages from their stored form, or from whatever else the codec takes.
+
+    Raises the ValueError of `decode_message`, or msgspec's for no array of objects.
+    """
+    try:
+        return settle_messages(_stored.decode(stored))
+    except msgspec.ValidationError:
+        # Not as this release stores it: another program's null for an empty list, or a fault
+        # that the codec has a name for.
+        return decode_messages(_objects.decode(stored))
+
+
+def message_fault(error: Exception) -> str:
+    """What is wrong with a row whose messages `load_messages` refused."""
+    if isinstance(error, msgspec.MsgspecError | RecursionError):
+        return "has no message array"
+    return f"has a malformed message: {error}"
+
+
+def settle_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Messages made by hand, in the form in which `decode_message` would have given them.
+
+    Every store keeps that form and no other. Raises ValueError for a role or a block that the
+    codec refuses.
+    """
+    return tuple(map(_settled, messages))
+
+
+def _settled(message: Message) -> Message:
+    _require_role(message.role)
+    content = message.content
+    if content is not None and not isinstance(content, str):
+        content = tuple(map(_settled_block, content))
+    if (
+        content == message.content
+        and message.tool_call_id != ""
+        and not _has_empty_extra(message)
+        and not any(map(_has_empty_extra, message.tool_calls))
+    ):
+        return message
+    return msgspec.structs.replace(
+        message,
+        content=content,
+        tool_calls=tuple(map(_without_empty_extra, message.tool_calls)),
+        tool_call_id=message.tool_call_id or None,
+        extra=message.extra or UNSET,
+    )
+
+
+def _settled_block(block: ContentBlock) -> ContentBlock:
+    if not isinstance(block, ImageBlock | DocumentBlock):
+        return block
+    media_type, data, url = _settled_source(
+        block.media_type, block.data, block.url, type(block).__name__
+    )
+    return msgspec.structs.replace(block, media_type=media_type, data=data, url=url)
+
+
+def _has_empty_extra(value: Message | ToolCall) -> bool:
+    return value.extra is not UNSET and not value.extra
+
+
+def _without_empty_extra(call: ToolCall) -> ToolCall:
+    return msgspec.structs.replace(call, extra=UNSET) if _has_empty_extra(call) else call
+
+
+def _require_role(role: Any) -> None:
+    if role not in ROLES:
+        raise ValueError(f"{role!r} is not a valid Role")
 
 
 def _decode_content(raw: Any) -> str | tuple[ContentBlock, ...] | None:
@@ -145,6 +212,12 @@ def _decode_source(raw: Mapping[str, Any], block: str) -> tuple[str | None, str 
     media_type = _optional_text(raw, "media_type", "content block")
     data = _optional_text(raw, "data", "content block")
     url = _optional_text(raw, "url", "content block")
+    return _settled_source(media_type, data, url, block)
+
+
+def _settled_source(
+    media_type: str | None, data: str | None, url: str | None, block: str
+) -> tuple[str | None, str | None, str | None]:
     if (data is None) == (url is None):
         raise ValueError(f"{block} requires exactly one of 'data' or 'url'")
     if data is None:

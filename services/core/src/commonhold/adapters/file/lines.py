@@ -20,7 +20,7 @@ from commonhold.contract.documents import (
     VersionAction,
 )
 from commonhold.contract.ids import MAX_NUMBER
-from commonhold.contract.messages import Message, encode_messages, load_messages
+from commonhold.contract.messages import Message, encode_messages, load_messages, message_fault
 from commonhold.contract.turns import (
     CONVERSATION_FORMAT,
     ConversationProjection,
@@ -308,8 +308,9 @@ def stamp(text: str, *, number: int, what: str) -> datetime:
 def _messages(raw: msgspec.Raw, *, number: int) -> tuple[Message, ...]:
     try:
         return load_messages(bytes(raw))
-    except (ValueError, RecursionError):
-        raise RowFaultError(f"turn-log line {number} has no message array", line=number) from None
+    except (ValueError, RecursionError) as error:
+        reason = f"{TURN_LOG} line {number} {message_fault(error)}"
+        raise RowFaultError(reason, line=number) from None
 
 
 def _row(line: bytes, *, number: int, what: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from commonhold.contract.limits import (
     require_selectors,
     require_window,
 )
-from commonhold.contract.messages import Message
+from commonhold.contract.messages import Message, settle_messages
 from commonhold.contract.text import require_encodable, require_storable_tree
 from commonhold.contract.turns import (
     DEFAULT_SEARCH_LIMIT,
@@ -43,9 +43,10 @@ class FileTurns:
             raise ValueError("a turn must carry at least one message")
         require_storable_tree(messages, name="messages")
         checks.actor(actor)
+        settled = settle_messages(messages)
         return await self._turns_worker.change(
             lambda tree, change: self._conversations.append_turn(
-                tree, change, conversation_id, messages, actor=actor
+                tree, change, conversation_id, settled, actor=actor
             )
         )
 

@@ -20,7 +20,7 @@ from commonhold.contract.limits import (
     require_selectors,
     require_window,
 )
-from commonhold.contract.messages import Message, encode_messages
+from commonhold.contract.messages import Message, encode_messages, settle_messages
 from commonhold.contract.search import fold, matches, query_terms, turn_text
 from commonhold.contract.text import require_encodable, require_storable, require_storable_tree
 from commonhold.contract.turns import (
@@ -79,7 +79,7 @@ class Conversations:
             raise ValueError("a turn must carry at least one message")
         require_storable_tree(messages, name="messages")
         _require_storable_actor(actor)
-        stored = tuple(messages)
+        stored = settle_messages(messages)
         now = read_clock(self._clock)
         ledger = self._put_ledger(conversation_id)
         row = TurnRow(

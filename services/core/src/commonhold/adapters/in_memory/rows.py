@@ -13,7 +13,7 @@ from commonhold.contract.documents import (
     entry_of,
 )
 from commonhold.contract.errors import ConversationFormatError, MemoryFormatError
-from commonhold.contract.messages import load_messages
+from commonhold.contract.messages import load_messages, message_fault
 from commonhold.contract.paging import TrailPosition, to_microseconds
 from commonhold.contract.turns import (
     CONVERSATION_FORMAT,
@@ -109,7 +109,7 @@ def readable_turn(row: TurnRow, *, conversation_id: str) -> ConversationTurn:
     try:
         messages = load_messages(row.messages)
     except ValueError as fault:
-        reason = f"turn row {row.turn} has no message array"
+        reason = f"turn row {row.turn} {message_fault(fault)}"
         raise ConversationFormatError(conversation_id=conversation_id, reason=reason) from fault
     if bool(messages) == row.redacted:
         state = "redacted yet carries" if messages else "not redacted yet has no"

@@ -23,7 +23,7 @@ from commonhold.contract.documents import MemoryDocument, ScopeArchive
 from commonhold.contract.idempotency import IdempotencyKey
 from commonhold.contract.ids import check_conversation_id, check_path, check_scope
 from commonhold.contract.limits import require_selectors
-from commonhold.contract.messages import Message
+from commonhold.contract.messages import Message, settle_messages
 from commonhold.contract.stores import Witness
 from commonhold.contract.text import require_storable, require_storable_tree
 from commonhold.contract.turns import (
@@ -265,7 +265,7 @@ class PostgresMutations:
         check_conversation_id(conversation_id)
         if not messages:
             raise ValueError("a turn must carry at least one message")
-        turn_messages = tuple(messages)
+        turn_messages = settle_messages(messages)
         require_storable_tree(turn_messages, name="messages")
         _check_actor_text(actor)
         return await self._run(

@@ -20,7 +20,7 @@ from commonhold.contract.documents import (
     MemoryVersion,
 )
 from commonhold.contract.errors import ConversationFormatError, MemoryFormatError
-from commonhold.contract.messages import Message, load_messages
+from commonhold.contract.messages import Message, load_messages, message_fault
 from commonhold.contract.turns import (
     CONVERSATION_FORMAT,
     ConversationProjection,
@@ -174,9 +174,9 @@ def _check_conversation_format(found: int, *, conversation_id: str) -> None:
 def _messages(stored: str, *, conversation_id: str, number: int) -> tuple[Message, ...]:
     try:
         return load_messages(stored)
-    except msgspec.MsgspecError as exc:
+    except ValueError as exc:
         raise ConversationFormatError(
-            conversation_id=conversation_id, reason=f"turn row {number} has no message array"
+            conversation_id=conversation_id, reason=f"turn row {number} {message_fault(exc)}"
         ) from exc
 
 
