@@ -4,6 +4,7 @@ Token, fence of /mcp, declared size, route, room, body, JSON, allowance, paramet
 The same chain answers, counts and logs.
 """
 
+import asyncio
 from time import perf_counter
 
 import structlog
@@ -49,7 +50,7 @@ from commonhold_state.replies import (
     send,
 )
 from commonhold_state.routes import CAPABILITIES, HEALTH, LABELS, MCP, TABLE, UNKNOWN, Route
-from commonhold_state.shapes import VALUE_BYTES, Shape, shape_of
+from commonhold_state.shapes import PLAIN, VALUE_BYTES, Shape, is_plain, shapes_of
 
 NOT_READY = "not_ready"
 FULL = "in_flight"
@@ -168,7 +169,7 @@ class Gates:
         if self._admission.is_full:
             raise RejectedError(UNAVAILABLE, reason=FULL)
         raw = await self._bodies.read(request, lease)
-        shape = shape_of(raw)
+        shape = PLAIN if is_plain(raw) else await _look_through(raw)
         # What is made of many values takes more than their bytes. The largest, alone, has room.
         weight = len(raw) + VALUE_BYTES * shape.values
         if not lease.cover(min(weight, self._admission.byte_limit)):
@@ -247,6 +248,14 @@ class Gates:
         if path == HEALTH:
             return HEALTH
         return CAPABILITIES if path == CAPABILITIES else UNKNOWN
+
+
+async def _look_through(raw: bytes | bytearray) -> Shape:
+    """The shape of a large body, between whose parts other requests have their turn."""
+    shape = PLAIN
+    for shape in shapes_of(raw):  # noqa: B007 - the last one counts
+        await asyncio.sleep(0)
+    return shape
 
 
 def _is_mcp(request: web.BaseRequest) -> bool:

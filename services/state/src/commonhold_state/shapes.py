@@ -1,10 +1,11 @@
 """The shape of a body, told before it is decoded: how many values, and how deep."""
 
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
 from commonhold.ops.admission import FREE_BYTES
-from commonhold.ops.json_values import count_values, without_texts
+from commonhold.ops.json_values import count_values, outside_texts
 
 MAX_NESTING = 512
 # A body of 64 MiB may hold twenty times as many, and would take gigabytes.
@@ -31,26 +32,47 @@ class Shape(NamedTuple):
         return self.values > MOST_VALUES
 
 
-_PLAIN = Shape(0, is_too_deep=False)
+PLAIN = Shape(0, is_too_deep=False)
+
+
+def is_plain(raw: bytes | bytearray) -> bool:
+    """Whether a body is so small, or so much of it one text, that it has the PLAIN shape."""
+    return raw.count(b"[") + raw.count(b"{") <= MAX_NESTING and not _has_many_values(raw)
 
 
 def shape_of(raw: bytes | bytearray) -> Shape:
-    """Linear in size, and alike for every parser."""
-    is_deep = raw.count(b"[") + raw.count(b"{") > MAX_NESTING
-    has_many = len(raw) > FREE_BYTES and count_values(raw) > _FEW_VALUES
-    if not is_deep and not has_many:
-        return _PLAIN
-    structure = without_texts(raw)
-    values = count_values(structure) if has_many else 0
-    if values > MOST_VALUES:
-        return Shape(values, is_too_deep=False)
-    return Shape(values, is_too_deep=_is_too_deep(structure))
+    shape = PLAIN
+    for shape in shapes_of(raw):  # noqa: B007 - the last one counts
+        pass
+    return shape
 
 
-def _is_too_deep(structure: bytes) -> bool:
-    """Whether brackets nest deeper than the limit."""
-    brackets = structure.translate(None, _NOT_BRACKETS)
-    depth = 0
+def shapes_of(raw: bytes | bytearray) -> Iterator[Shape]:
+    """The shape of more and more of a body, and at last of all that need be looked at.
+
+    Linear in size, and alike for every parser; each step takes a few milliseconds.
+    """
+    if is_plain(raw):
+        return
+    has_many = _has_many_values(raw)
+    values = depth = 0
+    for structure in outside_texts(raw):
+        if has_many:
+            values += count_values(structure)
+        brackets = structure.translate(None, _NOT_BRACKETS)
+        shape = Shape(values, is_too_deep=_passes_limit(brackets, depth))
+        yield shape
+        if shape.is_too_deep or shape.has_too_many_values:
+            return
+        depth += _rise(brackets)
+
+
+def _has_many_values(raw: bytes | bytearray) -> bool:
+    return len(raw) > FREE_BYTES and count_values(raw) > _FEW_VALUES
+
+
+def _passes_limit(brackets: bytes, depth: int) -> bool:
+    """Whether they nest deeper than the limit, which `depth` of them before do not."""
     for start in range(0, len(brackets), _CHUNK):
         chunk = brackets[start : start + _CHUNK]
         opened = chunk.count(b"[") + chunk.count(b"{")
@@ -59,6 +81,10 @@ def _is_too_deep(structure: bytes) -> bool:
             return True
         depth += 2 * opened - len(chunk)
     return False
+
+
+def _rise(brackets: bytes) -> int:
+    return 2 * (brackets.count(b"[") + brackets.count(b"{")) - len(brackets)
 
 
 def _deepest(chunk: bytes, depth: int) -> int:
