@@ -12,6 +12,13 @@ from typing import TypeAlias
 import msgspec
 
 from commonhold.adapters.file import lines
+from commonhold.adapters.file.blanks import (
+    Loose,
+    blank_projection,
+    blank_turn,
+    loose_turn,
+    projection_range,
+)
 from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.faults import RowFaultError, placed
 from commonhold.adapters.file.findings import MOST_FILES, Findings
@@ -236,11 +243,13 @@ class Conversations:
         file = turns_file(conversation_id)
         with _refusing(conversation_id, file):
             for number, line in _lines(tree, file):
-                turn = lines.turn_mark(line, number=number).turn
+                turn = loose_turn(line, number=number).number
+                if not turn:
+                    raise lines.invalid(number, lines.TURN_LOG)
                 is_named = named is None or turn in named
                 if is_named and (through is None or turn <= through):
                     numbers.add(turn)
-                    rows.append(lines.blank_turn(line, number=number))
+                    rows.append(blank_turn(line, number=number))
                 else:
                     rows.append(line + b"\n")
         return rows, numbers
@@ -254,12 +263,12 @@ class Conversations:
         file = projections_file(conversation_id)
         with _refusing(conversation_id, file):
             for number, line in _lines(tree, file):
-                covered = lines.projection_range(line, number=number)
+                covered = projection_range(line, number=number)
                 if numbers.isdisjoint(covered):
                     rows.append(line + b"\n")
                 else:
                     is_changed = True
-                    rows.append(lines.blank_projection(line, number=number))
+                    rows.append(blank_projection(line, number=number))
         if is_changed:
             change.put_lines(file, rows)
 
@@ -356,18 +365,18 @@ def _turn_of(line: bytes) -> int:
 def _log_of(raw: bytes) -> Ledger:
     ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
     for number, line in enumerate(lines.split_lines(raw), 1):
-        ledger = ledger.behind(*_judged(line, number=number))
+        mark, fault = _judged(line, number=number)
+        ledger = ledger.behind(mark.number, mark.moment, fault)
     return ledger
 
 
-def _judged(line: bytes, *, number: int) -> tuple[int, datetime, RowFaultError | None]:
-    """What places a turn, and what is wrong with the rest of it; RowFaultError without a place."""
+def _judged(line: bytes, *, number: int) -> tuple[Loose, RowFaultError | None]:
+    """What places a turn, and what is wrong with it; RowFaultError for what is no row at all."""
     try:
         turn = lines.decode_turn(line, number=number, conversation_id="")
     except RowFaultError as fault:
-        mark = lines.turn_mark(line, number=number)
-        return mark.turn, lines.stamp(mark.created_at, number=number, what=lines.TURN_LOG), fault
-    return turn.turn, turn.created_at, None
+        return loose_turn(line, number=number), fault
+    return Loose(turn.turn, None, turn.created_at), None
 
 
 def _entries_of(raw: bytes) -> Ledger:

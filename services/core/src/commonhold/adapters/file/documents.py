@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from commonhold.adapters.file import lines
+from commonhold.adapters.file.blanks import blank_version
 from commonhold.adapters.file.changes import Change
 from commonhold.adapters.file.envelopes import (
     Envelope,
@@ -363,7 +364,7 @@ class Documents:
             rows = lines.split_lines(tree.read(file) or b"")
             if rows:
                 numbered = enumerate(rows, 1)
-                blank = [lines.blank_version(row, number=number) for number, row in numbered]
+                blank = [blank_version(row, number=number) for number, row in numbered]
                 change.put_lines(file, blank)
             file = document_file(scope, path)
             raw = tree.read(file)

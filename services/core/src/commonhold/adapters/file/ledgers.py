@@ -18,11 +18,11 @@ class Ledger(msgspec.Struct, frozen=True):
     is_torn: bool = False
     fault: RowFaultError | None = None
 
-    def behind(self, last: int, moment: datetime, fault: RowFaultError | None) -> "Ledger":
-        """The same with one more row."""
+    def behind(self, last: int, moment: datetime | None, fault: RowFaultError | None) -> "Ledger":
+        """The same with one more row, as far as that says where it stands."""
         return Ledger(
             last=max(self.last, last),
-            newest=self.follow(moment),
+            newest=self.newest if moment is None else self.follow(moment),
             is_torn=self.is_torn,
             fault=self.fault or fault,
         )

@@ -111,7 +111,10 @@ _turn_line = msgspec.json.Decoder(_TurnLine)
 _projection_line = msgspec.json.Decoder(_ProjectionLine)
 _turn_trail_line = msgspec.json.Decoder(_TurnTrailLine)
 _marker = msgspec.json.Decoder(_Marker)
-_object = msgspec.json.Decoder(dict[str, Any])
+
+VERSION_KEYS = _VersionLine.__struct_fields__
+TURN_KEYS = _TurnLine.__struct_fields__
+PROJECTION_KEYS = _ProjectionLine.__struct_fields__
 
 
 def split_lines(raw: bytes) -> list[bytes]:
@@ -196,7 +199,7 @@ def turn_mark(line: bytes, *, number: int) -> TurnMark:
     if not 1 <= mark.turn <= MAX_NUMBER:
         if mark.neosian_format > CONVERSATION_FORMAT:
             raise _newer(mark.neosian_format, number, TURN_LOG)
-        raise _invalid(number, TURN_LOG)
+        raise invalid(number, TURN_LOG)
     return mark
 
 
@@ -204,7 +207,7 @@ def decode_version(line: bytes, *, number: int) -> MemoryVersion:
     row = _decoded(_version_line, line, number=number, what=SIDECAR)
     _require_format(row.neosian_format, MEMORY_FORMAT, number=number, what=SIDECAR)
     if not 1 <= row.version <= MAX_NUMBER:
-        raise _invalid(number, SIDECAR)
+        raise invalid(number, SIDECAR)
     return MemoryVersion(
         path=row.path,
         version=row.version,
@@ -219,7 +222,7 @@ def decode_version(line: bytes, *, number: int) -> MemoryVersion:
 def decode_memory_redaction(line: bytes, *, number: int) -> MemoryRedaction:
     row = _decoded(_trail_line, line, number=number, what=MEMORY_TRAIL)
     if row.count < 0:
-        raise _invalid(number, MEMORY_TRAIL)
+        raise invalid(number, MEMORY_TRAIL)
     return MemoryRedaction(
         path=row.path,
         actor=row.actor,
@@ -233,7 +236,7 @@ def decode_turn(line: bytes, *, number: int, conversation_id: str) -> Conversati
     _require_format(row.neosian_format, CONVERSATION_FORMAT, number=number, what=TURN_LOG)
     messages = _messages(row.messages, number=number)
     if bool(messages) == row.redacted or not 1 <= row.turn <= MAX_NUMBER:
-        raise _invalid(number, TURN_LOG)
+        raise invalid(number, TURN_LOG)
     return ConversationTurn(
         conversation_id=conversation_id,
         turn=row.turn,
@@ -250,7 +253,7 @@ def decode_projection(line: bytes, *, number: int) -> ConversationProjection:
     try:
         return ConversationProjection(turn=row.turn, kind=row.kind, text=row.text, span=row.span)
     except ValueError:
-        raise _invalid(number, PROJECTION_LOG) from None
+        raise invalid(number, PROJECTION_LOG) from None
 
 
 def decode_turn_redaction(
@@ -259,40 +262,13 @@ def decode_turn_redaction(
     row = _decoded(_turn_trail_line, line, number=number, what=TURN_TRAIL)
     _require_format(row.neosian_format, CONVERSATION_FORMAT, number=number, what=TURN_TRAIL)
     if not row.turns or not all(1 <= turn <= MAX_NUMBER for turn in row.turns):
-        raise _invalid(number, TURN_TRAIL)
+        raise invalid(number, TURN_TRAIL)
     return ConversationRedaction(
         conversation_id=conversation_id,
         turns=tuple(sorted(set(row.turns))),
         actor=row.actor,
         created_at=stamp(row.created_at, number=number, what=TURN_TRAIL),
     )
-
-
-def blank_version(line: bytes, *, number: int) -> bytes:
-    """The row without content, of whatever format it is."""
-    row = _row(line, number=number, what=SIDECAR)
-    return encode_row({**_kept(row, _VersionLine), "content": "", "redacted": True})
-
-
-def blank_turn(line: bytes, *, number: int) -> bytes:
-    """The row without messages, of whatever format it is."""
-    row = _row(line, number=number, what=TURN_LOG)
-    return encode_row({**_kept(row, _TurnLine), "messages": [], "redacted": True})
-
-
-def blank_projection(line: bytes, *, number: int) -> bytes:
-    """The row without text, of whatever format it is."""
-    row = _row(line, number=number, what=PROJECTION_LOG)
-    return encode_row({**_kept(row, _ProjectionLine), "text": ""})
-
-
-def projection_range(line: bytes, *, number: int) -> range:
-    """The turns that an entry covers, of whatever format it is."""
-    row = _row(line, number=number, what=PROJECTION_LOG)
-    turn, span = row.get("turn"), row.get("span")
-    if not isinstance(turn, int) or not isinstance(span, int):
-        raise _invalid(number, PROJECTION_LOG)
-    return range(turn - span + 1, turn + 1)
 
 
 def stamp(text: str, *, number: int, what: str) -> datetime:
@@ -302,7 +278,7 @@ def stamp(text: str, *, number: int, what: str) -> datetime:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise _invalid(number, what)
+    raise invalid(number, what)
 
 
 def _messages(raw: msgspec.Raw, *, number: int) -> tuple[Message, ...]:
@@ -313,30 +289,16 @@ def _messages(raw: msgspec.Raw, *, number: int) -> tuple[Message, ...]:
         raise RowFaultError(reason, line=number) from None
 
 
-def _row(line: bytes, *, number: int, what: str) -> dict[str, Any]:
-    try:
-        return _object.decode(line)
-    except msgspec.ValidationError:
-        raise _invalid(number, what) from None
-    except (msgspec.DecodeError, RecursionError):
-        raise _malformed(number, what) from None
-
-
-def _kept(row: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The keys of the layout, in the order in which they stand: another could hold content."""
-    return {name: value for name, value in row.items() if name in kind.__struct_fields__}
-
-
 def _decoded(decoder: msgspec.json.Decoder[Line], line: bytes, *, number: int, what: str) -> Line:
     try:
         return decoder.decode(line)
     except msgspec.ValidationError:
         newer = _newer_format(line)
         if newer is None:
-            raise _invalid(number, what) from None
+            raise invalid(number, what) from None
         raise _newer(newer, number, what) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise _malformed(number, what) from None
+        raise malformed(number, what) from None
 
 
 def _newer_format(line: bytes) -> int | None:
@@ -352,14 +314,14 @@ def _require_format(found: int, known: int, *, number: int, what: str) -> None:
     if found > known:
         raise _newer(found, number, what)
     if found != known:
-        raise _invalid(number, what)
+        raise invalid(number, what)
 
 
-def _malformed(number: int, what: str) -> RowFaultError:
+def malformed(number: int, what: str) -> RowFaultError:
     return RowFaultError(f"malformed {what} line {number}", line=number)
 
 
-def _invalid(number: int, what: str) -> RowFaultError:
+def invalid(number: int, what: str) -> RowFaultError:
     return RowFaultError(f"{what} line {number} has invalid fields", line=number)
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from commonhold.adapters.file import lines
+from commonhold.adapters.file.blanks import Loose, loose_version
 from commonhold.adapters.file.envelopes import (
     Envelope,
     decode_content,
@@ -109,21 +110,20 @@ def history_of(raw: bytes) -> History:
     ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
     paths: set[str] = set()
     for number, line in enumerate(lines.split_lines(raw), 1):
-        path, version, moment, fault = _judged(line, number=number)
-        paths.add(path)
-        ledger = ledger.behind(version, moment, fault)
+        mark, fault = _judged(line, number=number)
+        if mark.path is not None:
+            paths.add(mark.path)
+        ledger = ledger.behind(mark.number, mark.moment, fault)
     return History(ledger, frozenset(paths))
 
 
-def _judged(line: bytes, *, number: int) -> tuple[str, int, datetime, RowFaultError | None]:
-    """What places a row, and what is wrong with the rest of it; RowFaultError without a place."""
+def _judged(line: bytes, *, number: int) -> tuple[Loose, RowFaultError | None]:
+    """What places a row, and what is wrong with it; RowFaultError for what is no row at all."""
     try:
         row = lines.decode_version(line, number=number)
     except RowFaultError as fault:
-        mark = lines.version_mark(line, number=number)
-        moment = lines.stamp(mark.created_at, number=number, what=lines.SIDECAR)
-        return mark.path, mark.version, moment, fault
-    return row.path, row.version, row.created_at, None
+        return loose_version(line, number=number), fault
+    return Loose(row.version, row.path, row.created_at), None
 
 
 def erasures_of(raw: bytes) -> dict[str | None, datetime]:
