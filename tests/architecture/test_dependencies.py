@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.support.markdown import literals, section, tables
 from tests.support.repository import ROOT, imports_by_module
 
 FIRST_PARTY = {"commonhold", "commonhold_gateway", "commonhold_maintenance", "commonhold_state"}
@@ -97,11 +98,23 @@ def test_a_home_still_uses_its_package(package: str, home: str) -> None:
     assert any(used == package and _is_inside(module, home) for used, module in USES)
 
 
+def test_the_homes_that_the_architecture_names_are_these() -> None:
+    (rows, *_) = tables(section((ROOT / "docs/architecture.md").read_text(), "2. One direction"))
+    named = {literals(package)[0]: {*map(_in_full, literals(homes))} for package, homes in rows}
+    assert named == {package: {*HOMES[package]} for package in named}
+    assert named.keys() >= {"aiohttp", "asyncpg", "mcp"}
+
+
 def test_what_deptry_is_told_to_pass_over_is_not_imported() -> None:
     line = re.search(r"^UNIMPORTED := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert line is not None
     excused = {name.replace("-", "_") for name in line[1].split("|")}
     assert excused & {package for package, _ in USES} == set()
+
+
+def _in_full(home: str) -> str:
+    """The module, of which the page leaves out the name of core."""
+    return home if home.partition(".")[0] in FIRST_PARTY else f"commonhold.{home}"
 
 
 def _is_inside(module: str, home: str) -> bool:

@@ -11,12 +11,15 @@ from tests.support.markdown import (
     REFERENCE,
     REPOSITORY,
     anchors,
+    fences,
     headings,
     links,
     pages,
     remarked_fences,
     section,
+    tables,
 )
+from tests.support.repository import tracked_files
 from tests.support.shown_commands import (
     Block,
     blocks_of,
@@ -34,6 +37,8 @@ SOURCES = sorted(
     if path != Path(__file__)
 )
 MEMBERS = "services/*/pyproject.toml"
+ARCHITECTURE = REPOSITORY / "docs/architecture.md"
+SCHEMA = "services/core/src/commonhold/migrations/schema.sql"
 CITATION = re.compile(
     r"(?<![\w/])(?:docs/reference/)?"
     r"(?P<page>grammar|stores|errors|memory-tool|mcp|wire|schema|settings|metrics|kits|cli|models|cache|filestore|maintenance)\.md\)?,"
@@ -107,8 +112,7 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 
 
 def test_every_dependency_of_a_member_is_among_the_chosen_parts() -> None:
-    page = (REPOSITORY / "docs/architecture.md").read_text()
-    parts = section(page, "7. Chosen parts")
+    parts = section(ARCHITECTURE.read_text(), "7. Chosen parts")
     members = [tomllib.loads(path.read_text()) for path in REPOSITORY.glob(MEMBERS)]
     asked = [
         requirement
@@ -121,6 +125,27 @@ def test_every_dependency_of_a_member_is_among_the_chosen_parts() -> None:
     names = {re.split(r"[^\w-]", requirement)[0] for requirement in asked} - {"commonhold"}
     assert names
     assert [name for name in sorted(names) if name not in parts] == []
+
+
+def test_the_map_shows_every_folder() -> None:
+    (drawn,) = fences(section(ARCHITECTURE.read_text(), "1. Map"), "text")
+    parts = [path.parts[:-1] for path in tracked_files()]
+    top = {folders[0] for folders in parts if folders and not folders[0].startswith(".")}
+    missing = {folder for folder in top if not re.search(rf"^{folder}/", drawn, re.MULTILINE)}
+    for parent in ("tests", "docs"):
+        (line,) = re.findall(rf"^{parent}/ .*", drawn, re.MULTILINE)
+        within = {folders[1] for folders in parts if folders[:1] == (parent,) and folders[1:]}
+        missing |= {f"{parent}/{folder}" for folder in within if f" {folder}/" not in line}
+    assert missing == set()
+
+
+def test_the_page_has_every_table_of_the_schema() -> None:
+    (rows, *_) = tables(section(ARCHITECTURE.read_text(), "4. Data"))
+    listed = [name for row in rows for name in row[0].split(", ")]
+    schema = (REPOSITORY / SCHEMA).read_text()
+    made = re.findall(r"^CREATE (?:UNLOGGED )?TABLE commonhold\.(\w+)", schema, re.MULTILINE)
+    assert made
+    assert sorted(listed) == sorted(made)
 
 
 def test_every_decision_is_in_the_index() -> None:
