@@ -14,6 +14,7 @@ import yaml
 from commonhold_gateway.settings import GatewaySettings
 from commonhold_maintenance.settings import MaintenanceSettings
 from commonhold_state.settings import StateSettings
+from tests.support.markdown import section, tables
 from tests.support.repository import ROOT
 
 STACK = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -80,6 +81,23 @@ def test_pools_stay_within_what_postgres_accepts() -> None:
     accepted = re.search(r"max_connections=(\d+)", str(SERVICES["postgres"]["command"]))
     assert accepted is not None
     assert needed < int(accepted[1])
+
+
+def test_the_page_on_tuning_adds_up_the_pools() -> None:
+    rows = dict(_sums_of_connections())
+    one = [_default_pool(POOLS[name]) + 1 for name in ("state", "gateway", "maintenance")]
+    two = [one[0] * 2, one[1] * 2, one[2]]
+    for sums in (one, two):
+        assert f"{' + '.join(map(str, sums))} = {sum(sums)}" in rows.values()
+    (accepted,) = re.findall(r"max_connections=(\d+)", str(SERVICES["postgres"]["command"]))
+    (stack,) = [what for what in rows if "`replicas`" in what]
+    assert f"accepts {accepted}" in stack
+
+
+def _sums_of_connections() -> list[list[str]]:
+    page = (ROOT / "docs/howto/tune.md").read_text()
+    (rows,) = tables(section(page, "Memory and connections"))
+    return rows
 
 
 def test_every_secret_is_made_by_a_script_of_the_repository() -> None:

@@ -16,6 +16,8 @@ from tests.support.helm import (
     environment_of,
     render,
 )
+from tests.support.markdown import section, tables
+from tests.support.repository import ROOT
 
 SERVICES = ("state", "gateway", "maintenance")
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
@@ -128,6 +130,13 @@ class TestBudget:
         render(DEFAULT, *overrides, f"postgres.maxConnections={budget}")
         with pytest.raises(RenderError, match=f"the connection budget is {budget} and"):
             render(DEFAULT, *overrides, f"postgres.maxConnections={budget - 1}")
+
+    def test_the_page_on_tuning_has_these_sums(self) -> None:
+        (rows,) = tables(
+            section((ROOT / "docs/howto/tune.md").read_text(), "Memory and connections")
+        )
+        sums = [row[1] for row in rows]
+        assert {"33 + 27 + 2 + 10 = 72", "72 + 10 = 82"} <= {*sums}
 
     def test_zero_skips_the_sum(self) -> None:
         render(DEFAULT, "state.replicas=500", "postgres.maxConnections=0")
