@@ -79,7 +79,9 @@ class TestAlert:
 
     def test_its_runbook_says_what_to_do(self, name: str) -> None:
         annotations = ALERTS[name]["annotations"]
-        assert annotations["runbook_url"] == f"docs/runbooks/{name}.md"
+        assert annotations["runbook"] == f"docs/runbooks/{name}.md"
+        # A relative path is no URL, and where the pages are published only the operator knows.
+        assert "runbook_url" not in annotations
         page = (RUNBOOKS / f"{name}.md").read_text()
         assert page.startswith(f"# {name}\n")
         assert section(page, "Meaning").strip()
@@ -152,6 +154,10 @@ class TestInTheChart:
                     url = f"https://runbooks.example.org/{each['alert']}.md"
                     each["annotations"]["runbook_url"] = url
         assert rule["spec"]["groups"] == groups
+        (unlinked,) = render(FULL, "metrics.runbookBaseUrl=").kind("PrometheusRule").values()
+        assert unlinked["spec"]["groups"] == [
+            group for file in FILES for group in _load(file)["groups"]
+        ]
         assert rule["metadata"]["labels"]["release"] == "prometheus"
 
     @pytest.mark.parametrize(

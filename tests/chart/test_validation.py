@@ -156,6 +156,8 @@ class TestSchema:
             "gateway.stateService.url=https://user:secret@state.example.org",
             "gateway.stateService.url=ftp://state.example.org",
             "metrics.serviceMonitor=perhaps",
+            "metrics.runbookBaseUrl=docs/runbooks/",
+            "metrics.runbookBaseUrl=https://runbooks.example.org",
             "postgres.schema=Upper",
             "state.inFlightBytes=1024",
             "state.poolSize=0",
