@@ -100,6 +100,12 @@ def _sums_of_connections() -> list[list[str]]:
     return rows
 
 
+def test_the_edge_says_nothing_of_the_other_ports_of_its_name() -> None:
+    edge = (DEPLOY / "haproxy/tls.cfg").read_text()
+    headers = re.findall(r"^ *http-(?:request|response) set-header (\S+)", edge, re.MULTILINE)
+    assert headers == ["X-Forwarded-Proto"]
+
+
 def test_every_secret_is_made_by_a_script_of_the_repository() -> None:
     scripts = (DEPLOY / "make-secrets.sh").read_text() + (
         DEPLOY / "make-certificates.sh"
