@@ -95,13 +95,13 @@ secrets:
 
 SMOKE_STATE ?= state:6367
 SMOKE_GATEWAY ?= gateway:6368
-SMOKE_MOUNT ?= user user:me
 SMOKE := TOKEN_FILE=/run/secrets/serve_token SCOPE=smoke:test STATE=$(SMOKE_STATE) GATEWAY=$(SMOKE_GATEWAY) \
   OPS=state:9367,gateway:9368,maintenance:9369
 
 .PHONY: smoke
 smoke: ## Write, read, call a tool and redact through every service, and say what was done
-	@$(COMPOSE) exec -T $(addprefix --env ,$(SMOKE)) --env MOUNT='$(SMOKE_MOUNT)' state python - < helm/commonhold/files/smoke.py
+	@mounts=$$($(COMPOSE) exec -T gateway printenv COMMONHOLD_GATEWAY_MOUNTS < /dev/null) || true; \
+	  $(COMPOSE) exec -T $(addprefix --env ,$(SMOKE)) --env MOUNTS="$$mounts" state python - < helm/commonhold/files/smoke.py
 
 .PHONY: backup
 backup: ## Dump the database now (profile backup); prints the name of the dump

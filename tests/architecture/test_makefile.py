@@ -34,6 +34,22 @@ def test_help_is_what_make_does_by_itself() -> None:
     assert _make(ROOT) == _make(ROOT, "help")
 
 
+def test_smoke_is_told_the_mounts_of_the_gateway_that_runs(tmp_path: Path) -> None:
+    mounts = "scope=a:b,path=c;scope=d:e,path=f"
+    compose = tmp_path / "compose"
+    compose.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        f"*'gateway printenv COMMONHOLD_GATEWAY_MOUNTS') echo '{mounts}' ;;\n"
+        "*) printf '%s\\n' \"$@\" ;;\n"
+        "esac\n"
+    )
+    compose.chmod(0o755)
+    told = _make(ROOT, "smoke", f"COMPOSE={compose}").splitlines()
+    assert f"MOUNTS={mounts}" in told
+    assert told[-3:] == ["state", "python", "-"]
+
+
 def test_images_are_told_the_commit_and_whether_the_source_differs_from_it(
     tmp_path: Path,
 ) -> None:

@@ -1,5 +1,7 @@
 """Writes and reads through both services and redacts what it wrote: the pod of `helm test`, and
 `make smoke`. OPS names operations listeners, joined by commas, that must say that they are ready.
+MOUNT is a mount to write through, its path and its scope; MOUNTS is the gateway's setting, of which
+the first is taken that may be written.
 """
 
 import http.client
@@ -22,6 +24,15 @@ def find_token(text: str) -> str:
     entries = [entry.split("=", 1) for entry in text.split(",")]
     free = [token for client, token in entries if not {"@", "+"} & set(client)]
     return free[0] if free else entries[0][1]
+
+
+def find_mount(setting: str) -> str:
+    """Return path and scope of the first mount in which a document may be made, or nothing."""
+    for mount in filter(None, setting.split(";")):
+        fields = dict(part.split("=", 1) for part in mount.split(",") if "=" in part)
+        if not {"ro", "eo"} & set(mount.split(",")):
+            return f"{fields['path']} {fields['scope']}"
+    return ""
 
 
 TOKEN = find_token(pathlib.Path(os.environ["TOKEN_FILE"]).read_text().removesuffix("\n"))
@@ -117,8 +128,9 @@ if "STATE" in os.environ:
     check("the state service reads what it wrote", holds=found["content"] == MARK)
     erase(SCOPE, path)
 
-if "MOUNT" in os.environ:
-    mount, scope = os.environ["MOUNT"].split(" ")
+writable = os.environ.get("MOUNT") or find_mount(os.environ.get("MOUNTS", ""))
+if writable:
+    mount, scope = writable.split(" ")
     path = f"smoke/{MARK}.md"
     tool(command="create", path=f"/{mount}/{path}", file_text=MARK)
     check(

@@ -18,6 +18,8 @@ PROGRAM = CHART / "files/smoke.py"
 TOKEN = "s3cret"
 SECONDS = 60
 
+MOUNTED = {"user": "user:me", "mine": "user:ana"}
+
 Doors = dict[str, Callable[["Deployment", Any], Any]]
 
 
@@ -48,7 +50,8 @@ class Deployment:
 
     def call(self, body: Any) -> Any:
         arguments = body["params"]["arguments"]
-        at = ("user:me", arguments["path"].removeprefix("/user/"))
+        _, mount, path = arguments["path"].split("/", 2)
+        at = (MOUNTED[mount], path)
         if arguments["command"] == "create":
             self.documents[at] = {"content": arguments["file_text"], "redacted": False}
         text = self.documents[at]["content"]
@@ -144,6 +147,15 @@ def test_without_a_mount_the_gateway_is_left_alone(
     assert done.returncode == 0
     assert "not written through" in done.stdout
     assert len(deployment.documents) == 1
+
+
+def test_of_the_setting_of_a_gateway_it_takes_the_first_mount_that_may_be_written(
+    smoke: Callable[..., Any], deployment: Deployment
+) -> None:
+    fixed = "scope=kb:a,path=kb,ro;path=board,scope=task:7,eo"
+    assert smoke(MOUNT="", MOUNTS=f"{fixed};path=mine,scope=user:ana").returncode == 0
+    assert [scope for scope, _path in deployment.documents] == ["smoke:test", "user:ana"]
+    assert "not written through" in smoke(MOUNT="", MOUNTS=fixed).stdout
 
 
 @pytest.mark.parametrize(
