@@ -71,7 +71,7 @@ HOMES = {
         "commonhold_maintenance.__main__",
         "commonhold_state.__main__",
     ),
-    "yaml": ("commonhold.adapters.file.envelopes", "commonhold.usecases.skill_files"),
+    "yaml": ("commonhold.adapters.file.headers", "commonhold.usecases.skill_files"),
     "yarl": ("commonhold.adapters.openai.providers", "commonhold.adapters.remote.exchanges"),
 }
 

@@ -84,6 +84,9 @@ BROKEN = {
     "redacted must be a boolean": f"---\n{HEAD}{STAMPS}redacted: 1\n---\n".encode(),
     "envelope is nested too deep": f"---\n{HEAD}{STAMPS}x: {'[' * 201}{']' * 201}\n---\n".encode(),
     "envelope holds too many values": f"---\n{HEAD}{STAMPS}x: [{'0,' * 10**5}]\n---\n".encode(),
+    "envelope holds a number out of range": f"---\n{HEAD}{STAMPS}x: .inf\n---\n".encode(),
+    "envelope holds a set that is no JSON": f"---\n{HEAD}{STAMPS}x: !!set {{a}}\n---\n".encode(),
+    "envelope has the key '1' twice": f"---\n{HEAD}{STAMPS}1: a\n'1': b\n---\n".encode(),
 }
 
 

@@ -14,7 +14,7 @@ MOST_EXTRA_LEVELS = 200
 MOST_EXTRA_VALUES = 100_000
 
 # As many digits as a number has anywhere (docs/reference/wire.md, section 4).
-_BEYOND = 10**4300
+BEYOND_NUMBERS = 10**4300
 
 
 def check_extra(extra: Any) -> None:
@@ -57,7 +57,7 @@ def _is_container(value: Any) -> bool:
             return True
         case None | str() | bool():
             return False
-        case int() if abs(value) < _BEYOND:
+        case int() if abs(value) < BEYOND_NUMBERS:
             return False
         case float() if math.isfinite(value):
             return False

@@ -4,19 +4,19 @@ docs/reference/filestore.md, section 2. What the store writes itself is read and
 without a YAML library; whatever else a root may hold goes through one.
 """
 
-import math
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
 import msgspec
-import yaml
 
 from commonhold.adapters.file.faults import RowFaultError
+from commonhold.adapters.file.headers import dump_mapping, load_mapping
 from commonhold.contract.clock import format_timestamp
 from commonhold.contract.documents import MEMORY_FORMAT
-from commonhold.contract.extras import MOST_EXTRA_LEVELS, MOST_EXTRA_VALUES, RESERVED_KEYS
+from commonhold.contract.extras import BEYOND_NUMBERS, RESERVED_KEYS
 from commonhold.contract.ids import MAX_NUMBER
 from commonhold.contract.text import has_lone_surrogate
 
@@ -34,18 +34,6 @@ _OWN_HEADER = re.compile(
     rb"(redacted: true\n)?"
 )
 _OWN_ENVELOPE = re.compile(rb"---\n(" + _OWN_HEADER.pattern + rb")---\n")
-# What a YAML constructor raises, besides its own errors, for what only looks like a value.
-_MALFORMED = (
-    yaml.YAMLError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
-# A line break to YAML, and inside a quoted text therefore a space.
-_FOLDED = re.compile("[\x85\u2028\u2029]")
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,24 +45,6 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     actor: str | None = None
     redacted: bool = False
     extra: Mapping[str, Any] = {}
-
-
-# The one in C where the library has it: the same loader, ten times as fast.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Each value written out where it stands, and every text so that it comes back."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - yaml's signature
-        return True
-
-    def represent_text(self, data: str) -> yaml.ScalarNode:
-        style = '"' if _FOLDED.search(data) else None
-        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-
-_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def split_envelope(raw: bytes) -> tuple[bytes, bytes]:
@@ -99,10 +69,13 @@ def split_envelope(raw: bytes) -> tuple[bytes, bytes]:
 
 
 def decode_envelope(header: bytes, *, of_any_format: bool = False) -> Envelope:
-    """RowFaultError for what is not an envelope of this format, or of none."""
+    """RowFaultError for what is not an envelope of this format.
+
+    `of_any_format` is how an erasure looks: without the keys that no call could read.
+    """
     own = _OWN_HEADER.fullmatch(header)
     if own is None:
-        mapping = load_mapping(header)
+        mapping = load_mapping(header, drops_unbounded=of_any_format)
         if not of_any_format:
             _require_format(mapping)
         return _envelope_of(mapping)
@@ -129,33 +102,33 @@ def encode_document(envelope: Envelope, content: str) -> bytes:
 
 
 def blanked(raw: bytes) -> bytes:
-    """The same document without content, marked as redacted, of whatever format it is."""
+    """The same document without content, marked as redacted, of whatever format it is.
+
+    Keys of `extra` go when they cannot be written out: no call reads them either.
+    """
     header, _ = split_envelope(raw)
-    mapping = load_mapping(header)
-    extra = {name: value for name, value in mapping.items() if name not in RESERVED_KEYS}
-    kept = {name: mapping[name] for name in RESERVED_KEYS if name in mapping and name != "redacted"}
-    return b"---\n%s---\n" % _dump({**kept, "redacted": True, **extra}).encode()
+    mapping = load_mapping(header, drops_unbounded=True)
+    envelope = msgspec.structs.replace(_envelope_of(mapping), redacted=True, extra={})
+    _, _, ours = _encode_envelope(envelope).partition("\n")
+    names = [name for name in mapping if name not in RESERVED_KEYS]
+    marker, *extra = (_spelled(mapping, name) for name in ("neosian_format", *names))
+    return b"---\n%s%s%s---\n" % (marker, ours.encode(), b"".join(extra))
 
 
-def load_mapping(header: bytes) -> Mapping[str, Any]:
+def _spelled(mapping: Mapping[Any, Any], name: Any) -> bytes:
+    """A key and its value; nothing where there is none, and where it cannot be said."""
     try:
-        loaded = yaml.load(header.decode(), Loader=_Loader)  # noqa: S506 - a safe loader
-    except UnicodeDecodeError:
-        raise RowFaultError("envelope is not UTF-8") from None
-    except _MALFORMED:
-        raise RowFaultError("invalid envelope YAML") from None
-    if not isinstance(loaded, dict):
-        raise RowFaultError("envelope is not a mapping")
-    return loaded
+        return dump_mapping({name: mapping[name]}).encode() if name in mapping else b""
+    except ValueError:
+        return b""
 
 
 def sendable(extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`extra` as JSON can say it, dates as ISO text; RowFaultError for what it cannot say.
+    """`extra` as JSON can say it, dates as ISO text and keys as text; RowFaultError if it cannot.
 
-    So are the limits of docs/reference/stores.md, section 9: what a short text may stand for
-    by way of aliases is more than a process holds.
+    It is within the limits of docs/reference/stores.md, section 9: `load_mapping` has seen to it.
     """
-    return _Sendable().mapping(extra, level=1) if extra else extra
+    return _object(extra) if extra else extra
 
 
 def _encode_envelope(envelope: Envelope) -> str:
@@ -167,24 +140,14 @@ def _encode_envelope(envelope: Envelope) -> str:
     ]
     if envelope.actor is not None:
         is_plain = _PLAIN_ACTOR.fullmatch(envelope.actor) is not None
-        lines.append(f"actor: {envelope.actor}\n" if is_plain else _dump({"actor": envelope.actor}))
+        lines.append(
+            f"actor: {envelope.actor}\n" if is_plain else dump_mapping({"actor": envelope.actor})
+        )
     if envelope.redacted:
         lines.append("redacted: true\n")
     if envelope.extra:
-        lines.append(_dump(dict(envelope.extra)))
+        lines.append(dump_mapping(dict(envelope.extra)))
     return "".join(lines)
-
-
-def _dump(mapping: Mapping[str, Any]) -> str:
-    dumped: str = yaml.dump(
-        mapping,
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        default_flow_style=False,
-        width=math.inf,
-    )
-    return dumped
 
 
 def _require_format(mapping: Mapping[str, Any]) -> None:
@@ -240,39 +203,50 @@ def _stamp(value: Any, name: str) -> datetime:
         raise RowFaultError(fault) from None
 
 
-class _Sendable:
-    """One walk through `extra`, which gives up where there is no end to it."""
+def _object(value: Mapping[Any, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    for name, item in value.items():
+        key = _key(name)
+        if key in said:
+            raise RowFaultError(f"envelope has the key {key!r} twice")
+        said[key] = _value(item)
+    return said
 
-    def __init__(self) -> None:
-        self._values = 0
 
-    def mapping(self, value: Mapping[Any, Any], *, level: int) -> dict[str, Any]:
-        return {self._text(name): self._value(item, level) for name, item in value.items()}
-
-    def _value(self, value: Any, level: int) -> Any:
-        self._values += 1
-        if self._values > MOST_EXTRA_VALUES:
-            raise RowFaultError("envelope holds too many values")
-        if level > MOST_EXTRA_LEVELS:
-            raise RowFaultError("envelope is nested too deep")
-        match value:
-            case None | bool() | int():
-                return value
-            case str():
-                return self._text(value)
-            case float() if math.isfinite(value):
-                return value
-            case datetime() | date():
-                return value.isoformat()
-            case Mapping():
-                return self.mapping(value, level=level + 1)
-            case list() | tuple():
-                return [self._value(item, level + 1) for item in value]
-        raise RowFaultError(f"envelope holds a {type(value).__name__} that is no JSON")
-
-    def _text(self, value: Any) -> str:
-        if not isinstance(value, str):
-            raise RowFaultError(f"envelope has the key {value!r}, which is no text")
-        if has_lone_surrogate(value):
-            raise RowFaultError("envelope holds a lone surrogate")
+def _key(name: Any) -> str:
+    """A key that YAML takes for something else than a text, as JSON would say the value."""
+    value = _value(name)
+    if isinstance(value, str):
         return value
+    if value is None or isinstance(value, bool | int | float):
+        return json.dumps(value)
+    raise RowFaultError(f"envelope has the key {name!r}, which is no text")
+
+
+def _value(value: Any) -> Any:
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _text(value)
+        case int() | float():
+            return _in_range(value)
+        case datetime() | date():
+            return value.isoformat()
+        case Mapping():
+            return _object(value)
+        case list() | tuple():
+            return [_value(item) for item in value]
+    raise RowFaultError(f"envelope holds a {type(value).__name__} that is no JSON")
+
+
+def _in_range(value: float) -> float:
+    if not -BEYOND_NUMBERS < value < BEYOND_NUMBERS:
+        raise RowFaultError("envelope holds a number out of range")
+    return value
+
+
+def _text(value: str) -> str:
+    if has_lone_surrogate(value):
+        raise RowFaultError("envelope holds a lone surrogate")
+    return value
