@@ -368,15 +368,18 @@ class SqliteStore:
             check_conversation_id(conversation_id)
         if limit < 1:
             raise ValueError(f"limit must be >= 1, got {limit}")
-        where = ["instr(searchable, ?)"] * len(terms)
-        chosen: list[str] = []
+        if "\0" in query:
+            # No text has one, and to json_each a term would end there.
+            return ()
+        where = "NOT EXISTS (SELECT 1 FROM json_each(?) WHERE NOT instr(searchable, value))"
+        chosen = [json.dumps(terms, ensure_ascii=False)]
         if conversations is not None:
-            where.append("conversation_id IN (SELECT value FROM json_each(?))")
+            where += " AND conversation_id IN (SELECT value FROM json_each(?))"
             chosen.append(json.dumps(list(conversations)))
         rows = self._rows(
-            f"SELECT * FROM turns WHERE {' AND '.join(where)}"
+            f"SELECT * FROM turns WHERE {where}"
             " ORDER BY created_at DESC, conversation_id DESC, turn DESC LIMIT ?",
-            (*terms, *chosen, _bound(limit)),
+            (*chosen, _bound(limit)),
         )
         return tuple(map(_turn, rows))
 

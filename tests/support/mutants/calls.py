@@ -264,6 +264,15 @@ class ChecksThatTurnsExist(InMemoryStore):
         await super().append_projections(conversation_id, entries)
 
 
+@breaks(CONVERSATIONS, "a_query_has_as_many_terms_as_it_has")
+class LooksForTheFirstTerms(InMemoryStore):
+    async def search_turns(
+        self, query: str, *, conversations: Sequence[str] | None = None, limit: int = 50
+    ) -> tuple[ConversationTurn, ...]:
+        some = " ".join(query.split()[:1000]) or query
+        return await super().search_turns(some, conversations=conversations, limit=limit)
+
+
 @breaks(CONVERSATIONS, "a_query_is_split_at_any_whitespace")
 class SplitsQueriesAtSpaces(InMemoryStore):
     async def search_turns(

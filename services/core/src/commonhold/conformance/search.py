@@ -30,6 +30,9 @@ from commonhold.contract.stores import ConversationStore
 BLANK_QUERIES = ("", " ", "\t\r\n", "\N{NO-BREAK SPACE}", "\x1c\x1d\x1e\x1f")
 SEPARATORS = (" ", "  ", "\t", "\n", "\x1c", "\x1f", "\N{NO-BREAK SPACE}", "\N{IDEOGRAPHIC SPACE}")
 
+# More than an engine takes of one expression, unless its store sees to it.
+MANY = 1100
+
 
 class SearchContract(StoreSubject):
     """What every search_turns finds, and in what order."""
@@ -110,6 +113,13 @@ class SearchContract(StoreSubject):
             "red purple": [],
         }.items():
             rule.equal((query, await _numbers(store, query)), (query, expected))
+
+    async def test_a_query_has_as_many_terms_as_it_has(self, store: ConversationStore) -> None:
+        rule = Rule("7", f"every one of {MANY} terms must occur")
+        text = " ".join(f"t{number}." for number in range(MANY))
+        await store.append_turn(THREAD, [says(text)])
+        rule.equal(await _numbers(store, text), [1])
+        rule.equal(await _numbers(store, f"{text} absent"), [])
 
     @pytest.mark.parametrize("separator", SEPARATORS)
     async def test_a_query_is_split_at_any_whitespace(
