@@ -145,6 +145,17 @@ async def test_without_a_service_a_right_token_or_wire_6_nothing_begins(proxy: P
         await WireService(proxy.url, TOKEN).__aenter__()
 
 
+@pytest.mark.parametrize("reach", ["@user:ana", "@kit:", "@kit:+kit-", "+kit-"])
+async def test_a_token_that_does_not_reach_the_whole_store_is_refused_before_anything(
+    reach: str,
+) -> None:
+    store = InMemoryStore()
+    async with running(store, tokens=f"client:a{reach}={TOKEN}") as wire:
+        with pytest.raises(ServiceUnusableError, match="of client:a, is constrained"):
+            await WireService(_url(wire.address.port), TOKEN).__aenter__()
+    assert await store.scopes() == ()
+
+
 async def _run(url: str, *, cases: Sequence[Case] = CASES) -> Report:
     async with WireService(url, TOKEN) as service:
         return await run_kit(service, cases=cases)

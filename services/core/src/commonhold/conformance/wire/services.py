@@ -15,12 +15,13 @@ from commonhold.contract.errors import CommonholdError
 WIRE_VERSION = 6
 OK = 200
 UNAUTHORIZED = 401
+FORBIDDEN = 403
 _CONNECTIONS = 16
 _TIMEOUT_SECONDS = 60.0
 
 
 class ServiceUnusableError(CommonholdError):
-    """The kit cannot begin: nothing answers, another wire, or a token that is not known."""
+    """The kit cannot begin: nothing answers, another wire, or a token that is not enough."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -66,6 +67,7 @@ class WireService:
         )
         try:
             self.capabilities = await self._shake_hands()
+            await self._require_reach()
         except BaseException:
             await self._session.close()
             raise
@@ -136,11 +138,7 @@ class WireService:
         )
 
     async def _shake_hands(self) -> Capabilities:
-        try:
-            answer = await self.ask("GET", "/v1/capabilities")
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            reason = str(error) or type(error).__name__
-            raise ServiceUnusableError(f"{self.url} does not answer: {reason}") from error
+        answer = await self._first_answer("GET", "/v1/capabilities")
         if answer.status == UNAUTHORIZED:
             raise ServiceUnusableError(f"{self.url} does not accept the token")
         try:
@@ -154,3 +152,20 @@ class WireService:
             )
         keeps_keys = answer.header("commonhold-idempotency") == "1"
         return msgspec.structs.replace(found, keeps_keys=keeps_keys)
+
+    async def _require_reach(self) -> None:
+        """A search without terms: refused of any token, and of a constrained one for its reach."""
+        route = "/v1/conversation/search_turns"
+        answer = await self._first_answer("POST", route, b'{"query":""}')
+        if answer.status == FORBIDDEN:
+            raise ServiceUnusableError(
+                f"the kit needs a token that reaches the whole store of {self.url}; this one, of"
+                f" {self.capabilities.client}, is constrained"
+            )
+
+    async def _first_answer(self, method: str, path: str, body: bytes | None = None) -> Answer:
+        try:
+            return await self.ask(method, path, body)
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            reason = str(error) or type(error).__name__
+            raise ServiceUnusableError(f"{self.url} does not answer: {reason}") from error
