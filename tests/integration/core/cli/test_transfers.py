@@ -3,7 +3,7 @@
 import asyncio
 import json
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tests.support.pools import open_pool
 from tests.support.postgres import PostgresServer, temporary_database
 from tests.support.service_process import TOKEN
 from tests.support.shell_runs import run_shell, start_shell
+from tests.support.shells import typed
 from tests.support.state_process import state_process
 
 PATIENCE_SECONDS = 60.0
@@ -157,3 +158,32 @@ def _tree(root: Path) -> dict[str, Any]:
         for path in root.rglob("*")
         if path.is_file() and not path.name.startswith(".")
     }
+
+
+async def test_the_page_moves_a_scope_and_a_conversation_to_a_service(
+    filled_dsn: str,
+    other_dsn: str,
+    tmp_path: Path,
+    shown_commands: Callable[[str], list[str]],
+) -> None:
+    given, move = shown_commands("docs/howto/operate.md")
+    async with state_process(other_dsn) as service:
+        await service.until_ops("/readyz", status=200)
+        for shown, ours in (
+            ("postgresql://...", f"'{filled_dsn}'"),
+            ("http://127.0.0.1:6367", f"http://127.0.0.1:{service.port}"),
+            ("TOKEN=...", f"TOKEN={TOKEN}"),
+        ):
+            assert given.count(shown) == 1
+            given = given.replace(shown, ours)
+        out = await asyncio.to_thread(typed, given + move, folder=tmp_path)
+    lasts = [f"{verb} 1 scope, 1 conversation" for verb in ("exported", "imported")]
+    assert out.splitlines() == [
+        *LINES,
+        f"{lasts[0]} to archive",
+        *LINES,
+        f"{lasts[1]} from archive",
+    ]
+    pool = await open_pool(other_dsn, size=1)
+    assert repr(await PostgresStore(pool).archive_scope(SCOPE)) == repr(scope_archive())
+    await pool.close()
