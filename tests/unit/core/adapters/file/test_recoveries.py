@@ -19,6 +19,7 @@ from tests.support.file_trees import read_tree, write_tree
 
 LOCK = ".store.lock"
 DOCUMENTS = "u%3Ax/documents"
+LATIN = os.fsdecode(b"caf\xe9")
 LONG = "ours, and longer than what they write " * 9
 
 
@@ -177,6 +178,8 @@ ERASURES: Mapping[str, Act] = {
         ("u%3Ax", "scope"),
         (DOCUMENTS, "scope"),
         (f"{DOCUMENTS}/far/away", "scope"),
+        # Of another program, in an encoding of its own.
+        pytest.param(f"{DOCUMENTS}/{LATIN}", "scope", id="no UTF-8"),
         ("u%3Ax/versions", "scope"),
         (f"{DOCUMENTS}/n", "path"),
         ("u%3Ax/versions/n", "path"),

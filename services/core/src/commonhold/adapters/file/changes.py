@@ -19,6 +19,7 @@ from commonhold.adapters.file.journal import Journal
 from commonhold.adapters.file.layout import draft_name, is_temporary
 from commonhold.adapters.file.remains import Remains
 from commonhold.adapters.file.tree import Place, Tree
+from commonhold.contract.text import has_lone_surrogate
 
 _log = structlog.get_logger(__name__)
 
@@ -118,6 +119,11 @@ class Change:
         above = self._tree.absolute(_above(file))
         if not os.access(above, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), above)
+        if has_lone_surrogate(file):
+            # A leftover in a folder that is named in no UTF-8: no intent has letters for it,
+            # and none is needed for what nobody goes by.
+            self._discard(file)
+            return
         self._removals.append(file)
 
     def commit(self) -> None:
