@@ -145,6 +145,14 @@ async def test_hot_statements_read_their_index_and_no_table_from_end_to_end(conn
     assert not faults, "\n".join(faults)
 
 
+async def test_claims_are_taken_in_the_order_of_their_names(conn: Any) -> None:
+    """Whatever the order they came in: two that want the same would wait for each other."""
+    moments = f"{STAMP}, {STAMP}, {STAMP}"
+    plan = await _plan(conn, SQL.claims.take_claims, f"'{{b,a}}', 'me', {moments}")
+    (order,) = [node["Sort Key"] for node in _nodes(plan) if node["Node Type"] == "Sort"]
+    assert order == ['wanted.name COLLATE "C"']
+
+
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
 async def test_an_outline_counts_from_an_index_and_reads_no_row_but_the_newest(
     conn: Any, mode: str

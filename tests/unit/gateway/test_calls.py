@@ -1,6 +1,8 @@
 """Bounds of a call, and what is said and counted of it (docs/reference/mcp.md, section 7)."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 from structlog.testing import capture_logs
@@ -8,7 +10,7 @@ from structlog.testing import capture_logs
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.usecases.dispatcher import COMMANDS
 from commonhold_gateway.app import Limits
-from commonhold_gateway.calls import IDEMPOTENCY_KEY
+from commonhold_gateway.calls import IDEMPOTENCY_KEY, Turnstile
 from commonhold_gateway.tools.table import TOOLS
 from tests.support.gateway_service import Called, RunningGateway, running_gateway
 from tests.support.held_stores import AwayStore, FailingStore, GatedStore
@@ -126,3 +128,19 @@ async def test_room_is_given_back_whatever_ends_a_call() -> None:
     async with running_gateway(store, limits=Limits(calls_per_client=1)) as gateway:
         for _ in range(3):
             assert (await gateway.call("memory", **VIEW)).text.endswith("internal error")
+
+
+def test_a_client_without_a_call_in_flight_is_forgotten() -> None:
+    class Name(str):
+        """One that tells whether somebody still has it."""
+
+        __slots__ = ("__weakref__",)
+
+    client = Name("client:a")
+    kept = weakref.ref(client)
+    turnstile = Turnstile(calls_per_client=2, call_seconds=1)
+    with turnstile.pass_through(client), turnstile.pass_through(client):
+        pass
+    del client
+    gc.collect()
+    assert kept() is None

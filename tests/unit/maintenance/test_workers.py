@@ -1,10 +1,11 @@
-"""What a worker says of a queue that cannot be reached."""
+"""What a worker says of a queue that cannot be reached, and when it tries again."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+import pytest
 from structlog.testing import capture_logs
 
 from commonhold.adapters.in_memory import InMemoryStore
@@ -15,7 +16,7 @@ from commonhold.contract.gardens import Backlog, GardenRun
 from commonhold.ops.health import Health
 from commonhold_maintenance.app import new_metrics
 from commonhold_maintenance.passes import Limits, PassRunner
-from commonhold_maintenance.workers import Worker
+from commonhold_maintenance.workers import Worker, patience
 
 AWAY = StoreUnavailableError("the database is away")
 
@@ -86,3 +87,10 @@ async def test_an_outage_is_told_when_it_begins_and_when_it_ends() -> None:
 
 async def test_an_outage_from_the_start_is_told_once() -> None:
     assert await events_of(AWAY, AWAY) == [("queue_unreachable", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"), [(0, 10), (1, 20), (5, 320), (6, 600), (7, 600), (100_000, 600)]
+)
+def test_each_attempt_waits_twice_as_long_up_to_ten_minutes(attempts: int, seconds: float) -> None:
+    assert patience(attempts) == seconds

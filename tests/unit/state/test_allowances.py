@@ -237,17 +237,18 @@ async def test_everyone_with_a_token_may_read_the_handshake(wire: Wire) -> None:
     assert (await wire.ask("GET", HEALTH, token=None)).status == 200
 
 
-async def test_mcp_is_fenced_from_constrained_tokens(wire: Wire) -> None:
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/mcp/x"])
+async def test_mcp_is_fenced_from_constrained_tokens(wire: Wire, path: str) -> None:
     fence = (
         "this token's allowance does not reach /mcp — the surface serves the operator's"
         " mounts, which no prefix can fence"
     )
     for method in ("GET", "POST", "DELETE"):
         for token in CONSTRAINED:
-            answer = await wire.ask(method, "/mcp", token=token, body=b"x" * 10)
+            answer = await wire.ask(method, path, token=token, body=b"x" * 10)
             assert_refused(answer, fence, code="forbidden", status=403)
-        assert (await wire.ask(method, "/mcp", token="bare")).status == 404
-        assert (await wire.ask(method, "/mcp", token=None)).status == 401
+        assert (await wire.ask(method, path, token="bare")).status == 404
+        assert (await wire.ask(method, path, token=None)).status == 401
 
 
 async def test_attribution_is_the_clients(wire: Wire) -> None:

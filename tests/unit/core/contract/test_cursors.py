@@ -50,6 +50,14 @@ def test_anything_else_is_malformed(raw: bytes) -> None:
         decode_cursor(text, ListPosition)
 
 
+def test_a_text_longer_than_any_cursor_is_malformed() -> None:
+    longest = encode_cursor(ListPosition("a" * 3061))
+    assert len(longest) == 4096
+    assert decode_cursor(longest, ListPosition)
+    with pytest.raises(ValueError, match="malformed list cursor"):
+        decode_cursor(encode_cursor(ListPosition("a" * 3062)), ListPosition)
+
+
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30, 1.5, True])
 def test_a_number_no_column_holds_is_malformed(number: float) -> None:
     text = cursor(f'["versions",{str(number).lower()}]'.encode())

@@ -276,6 +276,19 @@ async def test_a_compressed_answer_is_measured_as_it_unfolds() -> None:
         assert "more than 1000000 bytes" in str(await fault_of(read(store)))
 
 
+async def test_no_answer_is_asked_for_compressed_and_no_cookie_is_kept() -> None:
+    step = says({"document": None}, headers={"Set-Cookie": "session=1; Path=/"})
+    async with scripted_model(KEEPS_KEYS, step) as server:
+        # Of an address no client keeps cookies; of a name it would.
+        url = server.base_url.removesuffix("/v1").replace("127.0.0.1", "localhost")
+        async with remote_store(url, Secret(TOKEN), options=PATIENT) as store:
+            await read(store)
+            await read(store)
+    assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
+    assert len(server.requests) == 3
+    assert not any("cookie" in request.headers for request in server.requests)
+
+
 async def test_pages_that_follow_themselves_end() -> None:
     listing = says({"entries": [_ENTRY], "next_cursor": "again"})
     async with scripted(listing) as (store, server):
