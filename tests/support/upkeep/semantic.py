@@ -7,9 +7,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from commonhold.contract import StoreUnavailableError
-from commonhold.contract.model_errors import ProviderTransportError, RefusedCompletionError
+from commonhold.contract.model_errors import (
+    CircuitOpen,
+    ProviderTransportError,
+    RateLimitExceeded,
+    RefusedCompletionError,
+)
 from commonhold.usecases.mounts import Mount, MountTable
 from commonhold.usecases.upkeep.passes import Garden, maintain
+from commonhold.usecases.upkeep.result_json import pass_object
 from commonhold.usecases.upkeep.semantic import SemanticStage
 from tests.support.upkeep.gardens import (
     ACTOR,
@@ -36,6 +42,8 @@ from tests.support.upkeep.stages import (
     written,
 )
 
+CIRCUIT = "circuit_open"
+LIMIT = "rate_limited"
 DESCRIBED = MountTable(
     (
         Mount(scope=USER, mount_path="user", description="Ana"),
@@ -222,6 +230,36 @@ class SemanticCases(StageCases):
         assert not report.is_whole
         assert SECRET not in repr(logs) + repr(report)
         assert await here.content(USER, "a") == SECRET
+
+    @pytest.mark.parametrize(
+        ("refusal", "reason", "label"),
+        [
+            (CircuitOpen("open", retry_after=7.5), "the circuit of the model is open", CIRCUIT),
+            (CircuitOpen("open", retry_after=0), "the circuit of the model is open", CIRCUIT),
+            (RateLimitExceeded("full", retry_after=7.5), "the model has had as many calls", LIMIT),
+        ],
+    )
+    async def test_a_model_that_was_not_to_be_asked_puts_the_pass_off(
+        self, here: Setting, refusal: CircuitOpen | RateLimitExceeded, reason: str, label: str
+    ) -> None:
+        await here.old(USER, "empty", "")
+        await here.old(USER, "a", "one")
+        report = await here.run(ActingModel(refusal))
+        assert written(report) == ["delete /user/empty"]
+        assert report.put_off_seconds == refusal.retry_after
+        assert report.degraded == f"Maintenance failed: {type(refusal).__name__}"
+        assert [(one.command, one.document, one.label) for one in report.skipped] == [
+            ("ask", f"/{name}", label) for name in ("user", "project", "board")
+        ]
+        assert all(one.reason.startswith(reason) for one in report.skipped)
+
+    async def test_a_call_that_was_made_puts_nothing_off(self, here: Setting) -> None:
+        await here.old(USER, "a", "one")
+        busy = ProviderTransportError("429", model="m", retryable=True, retry_after=9.0)
+        for answer in (busy, '{"ops": []}'):
+            report = await here.run(ActingModel(answer))
+            assert (report.put_off_seconds, report.skipped) == (None, ())
+            assert "put_off_seconds" not in pass_object(report)
 
     async def test_what_a_call_took_is_reported_billed_failures_included(
         self, here: Setting

@@ -10,10 +10,12 @@ from structlog.testing import capture_logs
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold.conformance import ControlledClock
 from commonhold.contract import ConversationFormatError, Message, StoreUnavailableError
+from commonhold.contract.model_errors import CircuitOpen
 from commonhold.usecases.upkeep.holds import NO_HOLDS
 from commonhold.usecases.upkeep.semantic import SemanticStage
 from commonhold_maintenance.fenced_stores import FencedActs
 from commonhold_maintenance.gardens import ErasureRule, Retention, ScheduledGarden
+from commonhold_maintenance.passes import End, Turn
 from commonhold_maintenance.schedules import Schedule
 from commonhold_maintenance.tasks import GardenTask, Outcome, RetentionTask
 from tests.support.upkeep.gardens import NOW, PROJECT, USER, GardenCases, garden
@@ -66,6 +68,25 @@ class TestGardenTask(GardenCases):
         told = json.dumps(outcome.report) + repr(logs)
         assert SECRET not in told
         assert NAME not in told
+
+    async def test_a_garden_whose_model_was_not_to_be_asked_has_not_ended(
+        self, store: InMemoryStore, clock: ControlledClock
+    ) -> None:
+        await store.write(USER, "note", "text")
+        refused = await self.run(store, clock, ActingModel(CircuitOpen("open", retry_after=9.0)))
+        failed = await self.run(store, clock, ActingModel(RuntimeError("asked")))
+        turns = [Turn(end=End.DONE, outcome=outcome) for outcome in (refused, failed)]
+        assert [(turn.has_ended, turn.is_whole) for turn in turns] == [
+            (False, False),
+            (True, False),
+        ]
+        assert (refused.put_off_seconds, refused.report["put_off_seconds"]) == (9.0, 9.0)
+        assert refused.skips == {"circuit_open": 3}
+        assert refused.report["skipped"][0] == {
+            "command": "ask",
+            "path": "/user",
+            "reason": "circuit_open",
+        }
 
     async def test_after_an_erasure_no_name_of_the_models_is_told_or_kept(
         self, store: InMemoryStore, clock: ControlledClock

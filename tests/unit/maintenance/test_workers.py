@@ -15,8 +15,9 @@ from commonhold.contract.errors import CommonholdError, StoreUnavailableError
 from commonhold.contract.gardens import Backlog, GardenRun
 from commonhold.ops.health import Health
 from commonhold_maintenance.app import new_metrics
-from commonhold_maintenance.passes import Limits, PassRunner
-from commonhold_maintenance.workers import Worker, patience
+from commonhold_maintenance.passes import End, Limits, PassRunner, Turn
+from commonhold_maintenance.tasks import Outcome
+from commonhold_maintenance.workers import Worker, delay_of, patience
 
 AWAY = StoreUnavailableError("the database is away")
 
@@ -83,6 +84,39 @@ async def test_an_outage_is_told_when_it_begins_and_when_it_ends() -> None:
         ("queue_reachable", "info"),
         ("queue_unreachable", "warning"),
     ]
+
+
+def turn_put_off(seconds: float | None) -> Turn:
+    return Turn(
+        end=End.DONE,
+        outcome=Outcome(
+            report={},
+            actions={},
+            skips={},
+            is_whole=False,
+            is_cut_short=True,
+            put_off_seconds=seconds,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("turn", "delays"),
+    [
+        (turn_put_off(60.0), [60, 120, 240, 480, 600]),
+        (turn_put_off(0.25), [1, 2, 4, 8, 16]),
+        (turn_put_off(3600.0), [600, 600, 600, 600, 600]),
+        # Of no known time, and of a database that went away.
+        (turn_put_off(0.0), [10, 20, 40, 80, 160]),
+        (turn_put_off(None), [10, 20, 40, 80, 160]),
+        (Turn(end=End.AWAY), [10, 20, 40, 80, 160]),
+        (Turn(end=End.STOPPED), [0, 0, 0, 0, 0]),
+    ],
+)
+def test_a_turn_comes_again_when_it_may_and_later_each_time(
+    turn: Turn, delays: list[float]
+) -> None:
+    assert [delay_of(turn, attempts=count) for count in range(5)] == delays
 
 
 async def test_an_outage_from_the_start_is_told_once() -> None:

@@ -9,6 +9,7 @@ from importlib.metadata import version
 import msgspec
 import structlog
 
+from commonhold.adapters.in_memory.cache import InMemoryCache
 from commonhold.adapters.in_memory.claims import InMemoryClaims
 from commonhold.adapters.openai import ModelSettings, open_provider
 from commonhold.adapters.postgres import Pool, PostgresCache, PostgresStore
@@ -21,6 +22,9 @@ from commonhold.adapters.remote import (
     open_remote_store,
     open_when_there,
 )
+from commonhold.adapters.resilience import NO_RETRIES, CircuitBreaker, RateLimiter
+from commonhold.adapters.resilience.language_models import ResilientLlmProvider
+from commonhold.contract.caches import Cache
 from commonhold.contract.clock import Clock, SystemClock
 from commonhold.contract.errors import ConfigurationError, StoreUnavailableError
 from commonhold.contract.gardens import GardenLedger
@@ -114,7 +118,9 @@ async def _serve_with_others(
     metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
         pool, store = await _open_store(dsn, settings, metrics, stack)
-        tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
+        cache = PostgresCache(pool, schema=settings.schema)
+        model = _open_model(gardening.model, settings, cache, stack)
+        tasks = assemble(store, gardening.file, model=model)
         limits = _limits(settings)
         worker = Worker(
             tasks,
@@ -127,7 +133,6 @@ async def _serve_with_others(
             limits=limits,
             holder=_holder(),
         )
-        cache = PostgresCache(pool, schema=settings.schema)
         ops = await _listen_ops(settings, health, metrics, stack)
         logger.info("listening", ops_address=str(ops), gardens=_names(tasks))
         async with asyncio.TaskGroup() as running:
@@ -163,7 +168,8 @@ async def _serve_alone(
         close_later(stack, "state_service", store.close)
         watch = ServiceWatch(store, health=health)
         watches.append(watch)
-        tasks = assemble(store, gardening.file, model=_open_model(gardening, stack))
+        model = _open_model(gardening.model, settings, InMemoryCache(), stack)
+        tasks = assemble(store, gardening.file, model=model)
         ledger = OwnLedger()
         upkeep = metrics.upkeep(gardens=_names(tasks), actions=ACTIONS, skips=SKIPS)
         worker = LoneWorker(
@@ -195,9 +201,10 @@ async def run_once(settings: MaintenanceSettings, gardening: Gardening) -> int:
     metrics = new_metrics(revision=settings.revision)
     async with AsyncExitStack() as stack:
         try:
-            store, once = await _open_once(settings, gardening, metrics, stack, stop)
+            store, cache, once = await _open_once(settings, gardening, metrics, stack, stop)
+            model = _open_model(gardening.model, settings, cache, stack)
             whole = True
-            for task in assemble(store, gardening.file, model=_open_model(gardening, stack)):
+            for task in assemble(store, gardening.file, model=model):
                 if stop.requested.is_set():
                     return 1
                 whole = await once.run(task) and whole
@@ -215,14 +222,15 @@ async def _open_once(
     metrics: Metrics,
     stack: AsyncExitStack,
     stop: StopSignal,
-) -> tuple[WorkedStore, Once]:
+) -> tuple[WorkedStore, Cache, Once]:
     place = settings.place
     upkeep = metrics.upkeep(actions=ACTIONS, skips=SKIPS)
     if isinstance(place, StateService):
         _require_no_ages(gardening.file)
         remote = await open_remote_store(place.url, place.token)
         close_later(stack, "state_service", remote.close)
-        return remote, _once_alone(remote, settings, OwnLedger(), upkeep, stop)
+        once = _once_alone(remote, settings, OwnLedger(), upkeep, stop)
+        return remote, InMemoryCache(), once
     pool, store = await _open_store(place, settings, metrics, stack)
     await _require_schema(store, settings)
     once = Once(
@@ -233,7 +241,7 @@ async def _open_once(
         lease_seconds=settings.lease_seconds,
         holder=_holder(),
     )
-    return store, once
+    return store, PostgresCache(pool, schema=settings.schema), once
 
 
 def _once_alone(
@@ -309,11 +317,35 @@ async def _open_store(
     return pool, store
 
 
-def _open_model(gardening: Gardening, stack: AsyncExitStack) -> LlmProvider | None:
-    provider = open_provider(gardening.model)
-    if provider is not None:
-        close_later(stack, "model", provider.close)
-    return provider
+def _open_model(
+    model: ModelSettings, settings: MaintenanceSettings, cache: Cache, stack: AsyncExitStack
+) -> LlmProvider | None:
+    """The model behind a breaker and a limiter, which workers on one cache share.
+
+    Nothing is retried in a call: what it holds may be erased before it would be repeated.
+    A garden that was refused comes again, and reads anew.
+    """
+    provider = open_provider(model)
+    if provider is None:
+        return None
+    close_later(stack, "model", provider.close)
+    rpm = settings.calls_per_minute
+    limiter = None if rpm is None else RateLimiter(rpm=rpm, cache=cache)
+    return ResilientLlmProvider(
+        provider,
+        # Of one server: another address is another host, and has its own.
+        tenant_id=str(model.url),
+        breaker=CircuitBreaker(
+            failure_threshold=settings.circuit_failures,
+            recovery_timeout=settings.circuit_seconds,
+            cache=cache,
+            key_prefix=f"kg:circuit:{model.url}",
+        ),
+        limiter=limiter,
+        policy=NO_RETRIES,
+        # A stop or a lost claim, and no time limit: the provider has one of its own.
+        fails_when_cancelled=False,
+    )
 
 
 def _ledger(pool: Pool, store: PostgresStore, settings: MaintenanceSettings) -> GardenLedger:

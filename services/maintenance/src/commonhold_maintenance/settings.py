@@ -31,6 +31,7 @@ from commonhold.ops.settings import (
     read_settings,
     schema_name,
     seconds,
+    whole_number,
 )
 
 
@@ -72,6 +73,31 @@ class MaintenanceSettings(msgspec.Struct, frozen=True, kw_only=True):
             "longest pass; what it did until then stays",
         ),
     ] = 3600.0
+    circuit_failures: Annotated[
+        int,
+        Setting(
+            "COMMONHOLD_MODEL_CIRCUIT_FAILURES",
+            whole_number(1, 1000),
+            "calls without an answer in the time below after which the model is left alone",
+        ),
+    ] = 3
+    # So long that as many calls that hang for their whole time fall within it.
+    circuit_seconds: Annotated[
+        float,
+        Setting(
+            "COMMONHOLD_MODEL_CIRCUIT_SECONDS",
+            seconds(1, 3600),
+            "how long it is left alone, and how long such a call counts",
+        ),
+    ] = 300.0
+    calls_per_minute: Annotated[
+        int | None,
+        Setting(
+            "COMMONHOLD_MODEL_CALLS_PER_MINUTE",
+            whole_number(1, 100_000),
+            "most calls of the model, by all workers on the database; unset is no limit",
+        ),
+    ] = None
     pool_size: PoolSize = 4
     pool_wait_seconds: PoolWaitSeconds = 2.0
     statement_timeout_seconds: StatementTimeoutSeconds = 30.0

@@ -34,7 +34,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     skips: Mapping[str, int]
     is_whole: bool
     is_cut_short: bool = False
-    """Whether the database went away meanwhile, so that the turn should come again soon."""
+    """Whether the turn should come again soon: the database went away, or the model was not
+    to be asked."""
+    put_off_seconds: float | None = None
+    """How long the model is not to be asked; 0 when that is not known."""
     cost_micro_usd: int = 0
 
 
@@ -134,7 +137,9 @@ def _outcome_of_pass(report: PassReport) -> Outcome:
         actions={} if report.dry_run else Counter(write.command for write in report.writes),
         skips=Counter(skip.label for skip in report.skipped),
         is_whole=report.is_whole,
-        is_cut_short=any(one.reason == StoreUnavailableError.code for one in report.failed),
+        is_cut_short=report.put_off_seconds is not None
+        or any(one.reason == StoreUnavailableError.code for one in report.failed),
+        put_off_seconds=report.put_off_seconds,
         cost_micro_usd=report.cost_micro_usd or 0,
     )
 

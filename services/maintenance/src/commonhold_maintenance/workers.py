@@ -148,10 +148,7 @@ class Worker:
         if turn.has_ended:
             await self._queue.finish(job, succeeded=turn.is_whole)
         else:
-            stopped = turn.end is End.STOPPED
-            await self._queue.hand_back(
-                job, delay_seconds=0.0 if stopped else patience(job.attempts)
-            )
+            await self._queue.hand_back(job, delay_seconds=delay_of(turn, attempts=job.attempts))
 
     async def _require_claim(self, turn: Turn, claim: Claim) -> Turn:
         """The turn, if the job is still this worker's to hand back."""
@@ -200,5 +197,14 @@ def report_turn(task: Task, turn: Turn, *, seconds: float, metrics: UpkeepMetric
     )
 
 
-def patience(attempts: int) -> float:
-    return float(min(RETRY_SECONDS * 2 ** min(attempts, _MOST_DOUBLINGS), MOST_RETRY_SECONDS))
+def delay_of(turn: Turn, *, attempts: int) -> float:
+    """Until a turn that was handed back comes again."""
+    if turn.end is End.STOPPED:
+        return 0.0
+    put_off = None if turn.outcome is None else turn.outcome.put_off_seconds
+    # Whoever is told of no time finds a probe of the model on its way.
+    return patience(attempts, first=max(1.0, put_off) if put_off else RETRY_SECONDS)
+
+
+def patience(attempts: int, *, first: float = RETRY_SECONDS) -> float:
+    return float(min(first * 2 ** min(attempts, _MOST_DOUBLINGS), MOST_RETRY_SECONDS))

@@ -236,6 +236,72 @@ async def test_recovering_leaves_nothing_behind(
     assert cache._values == {}
 
 
+async def test_a_host_that_asked_for_it_is_left_alone_by_all_for_so_long(
+    cache: InMemoryCache, time: Time
+) -> None:
+    first, second = (_breaker(cache, time) for _ in range(2))
+    await first.rest(90)
+    assert not await second.allow_request()
+    assert await second.retry_after() == pytest.approx(90)
+    assert await second.state() == "closed"
+    time.move(89)
+    assert not await second.allow_request()
+    time.move(1)
+    assert (await second.allow_request(), await second.retry_after()) == (True, 0)
+
+
+async def test_a_rest_takes_no_probe_and_the_longer_wait_is_told(
+    breaker: CircuitBreaker, time: Time
+) -> None:
+    await _trip(breaker)
+    await breaker.rest(70)
+    time.move(60)
+    assert await breaker.retry_after() == pytest.approx(10)
+    assert [await breaker.allow_request() for _ in range(2)] == [False, False]
+    time.move(10)
+    assert [await breaker.allow_request() for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wait"), [(math.inf, 3600), (86400, 3600), (0, 0), (-5, 0), (math.nan, 0)]
+)
+async def test_a_rest_is_at_most_an_hour_and_none_is_none(
+    breaker: CircuitBreaker, time: Time, asked: float, wait: float
+) -> None:
+    await breaker.rest(asked)
+    assert await breaker.retry_after() == pytest.approx(wait)
+    assert await breaker.allow_request() == (wait == 0)
+    time.move(3600)
+    assert await breaker.allow_request()
+
+
+async def test_a_clock_set_back_does_not_lengthen_a_rest(
+    breaker: CircuitBreaker, time: Time
+) -> None:
+    await breaker.rest(30)
+    time.clock.move(-86400)
+    time.monotonic.seconds += 30
+    assert await breaker.allow_request()
+
+
+async def test_a_reset_ends_a_rest(breaker: CircuitBreaker) -> None:
+    await breaker.rest(30)
+    await breaker.reset()
+    assert await breaker.allow_request()
+
+
+async def test_opening_and_closing_are_told(breaker: CircuitBreaker, time: Time) -> None:
+    with capture_logs() as logs:
+        await _trip(breaker)
+        time.move(60)
+        await breaker.allow_request()
+        await breaker.record_success()
+    assert [(entry["event"], entry["circuit"]) for entry in logs] == [
+        ("circuit_opened", "kg:circuit"),
+        ("circuit_closed", "kg:circuit"),
+    ]
+
+
 async def test_without_its_cache_it_allows_and_says_so_once_a_minute(time: Time) -> None:
     breaker = _breaker(AwayCache(), time)
     with capture_logs() as logs:
@@ -243,6 +309,7 @@ async def test_without_its_cache_it_allows_and_says_so_once_a_minute(time: Time)
             assert await breaker.allow_request()
             await breaker.record_failure()
             await breaker.record_success()
+            await breaker.rest(5)
         assert (await breaker.state(), await breaker.retry_after()) == ("closed", 0)
         time.move(61)
         await breaker.reset()

@@ -172,11 +172,61 @@ async def test_a_call_that_is_cancelled_had_no_answer(breaker: Breaker) -> None:
     assert breaker.told == ["failure"]
 
 
+async def test_a_caller_that_cancels_for_its_own_reasons_says_nothing_of_the_host(
+    breaker: Breaker,
+) -> None:
+    inner = Hanging()
+    provider = ResilientLlmProvider(
+        inner, tenant_id="t", breaker=breaker, fails_when_cancelled=False
+    )
+    task = asyncio.create_task(provider.extract("hello", Fact))
+    await inner.is_called.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert breaker.told == []
+
+
 async def test_blank_text_is_refused_before_anything(breaker: Breaker) -> None:
     inner = FakeLlmProvider(default=GOOD)
     with pytest.raises(ValueError, match="'text' must not be blank"):
         await _around(inner, breaker=breaker).extract(" \n", Fact)
     assert (breaker.told, inner.prompts) == ([], [])
+
+
+async def test_under_a_policy_without_retries_the_failure_passes_with_what_it_cost(
+    breaker: Breaker,
+) -> None:
+    billed = ProviderTransportError("half", model="m", retryable=True, status=200, spend=SPEND)
+    inner = FakeLlmProvider(script=[billed])
+    with pytest.raises(ProviderTransportError) as failed:
+        await _around(inner, breaker=breaker, retries=0).extract("hello", Fact)
+    assert failed.value.spend == SPEND
+    assert (breaker.told, len(inner.prompts)) == (["failure"], 1)
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+async def test_a_host_that_says_when_is_left_alone_until_then(retries: int) -> None:
+    busy = ProviderTransportError(
+        "HTTP 429", model="m", retryable=True, status=429, retry_after=50.0
+    )
+    inner = FakeLlmProvider(script=[busy] * (retries + 1))
+    # Far from its threshold: the host's own word is enough.
+    provider = _around(inner, breaker=Breaker(failure_threshold=100), retries=retries)
+    with pytest.raises(ProviderTransportError if retries == 0 else RetryExhausted):
+        await provider.extract("hello", Fact)
+    with pytest.raises(CircuitOpen) as refused:
+        await provider.extract("hello", Fact)
+    assert 49 < refused.value.retry_after <= 50
+    assert len(inner.prompts) == retries + 1
+
+
+async def test_without_a_limiter_there_is_no_limit(breaker: Breaker) -> None:
+    inner = FakeLlmProvider(default=GOOD)
+    provider = ResilientLlmProvider(inner, tenant_id="t", breaker=breaker)
+    for _ in range(3):
+        await provider.extract("hello", Fact)
+    assert len(inner.prompts) == 3
 
 
 async def test_a_provider_that_does_not_meter_is_served_too(breaker: Breaker) -> None:

@@ -6,6 +6,18 @@ They need a cache and nothing of the network, and default to one in memory
 
 from commonhold.adapters.resilience.circuits import CircuitBreaker
 from commonhold.adapters.resilience.rate_limits import RateLimiter
-from commonhold.adapters.resilience.retries import RetryPolicy, is_retryable, with_retry
+from commonhold.adapters.resilience.retries import (
+    NO_RETRIES,
+    RetryPolicy,
+    is_retryable,
+    with_retry,
+)
 
-__all__ = ["CircuitBreaker", "RateLimiter", "RetryPolicy", "is_retryable", "with_retry"]
+__all__ = [
+    "NO_RETRIES",
+    "CircuitBreaker",
+    "RateLimiter",
+    "RetryPolicy",
+    "is_retryable",
+    "with_retry",
+]

@@ -24,6 +24,8 @@ _OPEN: Final = "open"
 _HALF_OPEN: Final = "half_open"
 _SYSTEM_CLOCK = SystemClock()
 _COMPLAINT_INTERVAL = timedelta(minutes=1)
+# What a host may ask for and get: a header that is wrong by far must not be an outage.
+LONGEST_REST_SECONDS: Final = 3600.0
 
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -59,6 +61,7 @@ class CircuitBreaker:
         self._state_key = f"{key_prefix}:state"
         self._opened_at_key = f"{key_prefix}:opened_at"
         self._failures_key = f"{key_prefix}:failures"
+        self._rest_key = f"{key_prefix}:rest"
         self._complained_at: datetime | None = None
 
     async def close(self) -> None:
@@ -92,9 +95,13 @@ class CircuitBreaker:
         """The host did not answer."""
         await self._unless_away(self._record_failure(), None)
 
+    async def rest(self, seconds: float) -> None:
+        """Refuse every call for so long, an hour at most: the host asked to be left alone."""
+        await self._unless_away(self._rest(seconds), None)
+
     async def retry_after(self) -> float:
-        """Seconds until a probe may be made; 0 when it may be now, or when that is unknown."""
-        return await self._unless_away(self._retry_after(), 0.0)
+        """Seconds until a call may be made; 0 when it may be now, or when that is unknown."""
+        return await self._unless_away(self._longest_wait(), 0.0)
 
     async def reset(self) -> None:
         """Close the circuit and forget what led to its state."""
@@ -112,6 +119,8 @@ class CircuitBreaker:
         return _CLOSED
 
     async def _allow_request(self) -> bool:
+        if await self._rest_left() > 0:
+            return False
         state = await self._state()
         if state == _CLOSED:
             return True
@@ -128,6 +137,7 @@ class CircuitBreaker:
         state = await self._state()
         if state == _HALF_OPEN:
             await self._clear()
+            _log.info("circuit_closed", circuit=self._key_prefix)
         elif state == _CLOSED:
             await self._cache.delete(self._failures_key)
 
@@ -147,13 +157,28 @@ class CircuitBreaker:
         await self._cache.set(self._opened_at_key, repr(self._now()))
         await self._cache.set(self._state_key, _OPEN)
         await self._cache.delete(self._failures_key)
+        _log.warning("circuit_opened", circuit=self._key_prefix, seconds=self._recovery_timeout)
 
     async def _clear(self) -> None:
         probes_key = await self._probes_key()
         # The state first: whoever reads between the two sees a closed circuit.
         await self._cache.delete(self._state_key)
-        for key in (self._opened_at_key, self._failures_key, probes_key):
+        for key in (self._opened_at_key, self._failures_key, self._rest_key, probes_key):
             await self._cache.delete(key)
+
+    async def _rest(self, seconds: float) -> None:
+        wait = min(seconds, LONGEST_REST_SECONDS)
+        if wait > 0:
+            await self._cache.set(self._rest_key, repr(self._now() + wait), ttl_seconds=wait)
+            _log.warning("circuit_rests", circuit=self._key_prefix, seconds=wait)
+
+    async def _rest_left(self) -> float:
+        # Its lifetime ends it too, whatever the clock that wrote it said.
+        until = _instant(await self._cache.get(self._rest_key))
+        return 0.0 if until is None else min(LONGEST_REST_SECONDS, max(0.0, until - self._now()))
+
+    async def _longest_wait(self) -> float:
+        return max(await self._rest_left(), await self._retry_after())
 
     async def _retry_after(self) -> float:
         opened_at = _instant(await self._cache.get(self._opened_at_key))

@@ -52,6 +52,7 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_POLICY = RetryPolicy()
+NO_RETRIES = RetryPolicy(max_retries=0)
 
 
 def is_retryable(error: Exception) -> bool:

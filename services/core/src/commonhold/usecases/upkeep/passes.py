@@ -86,6 +86,7 @@ async def maintain(
         failed=tuple(log.failed),
         dry_run=garden.dry_run,
         fence=fence.kind,
+        put_off_seconds=use.put_off_seconds,
     )
 
 

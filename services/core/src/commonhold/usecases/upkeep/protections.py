@@ -24,6 +24,8 @@ KEEPER_CHANGED = "the kept copy changed underneath"
 HELD = "legal hold"
 ERASED = "text it was shown was erased meanwhile"
 OVERTAKEN = "written as text it was shown was erased: it may repeat it"
+CIRCUIT_OPEN = "the circuit of the model is open"
+RATE_LIMITED = "the model has had as many calls as it may"
 
 _HANDOFF = "handoff"
 _SKILLS_PREFIX = "skills/"

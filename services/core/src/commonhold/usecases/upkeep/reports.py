@@ -21,6 +21,8 @@ SKIP_LABELS = {
     protections.HELD: "held",
     protections.ERASED: "erased",
     protections.OVERTAKEN: "overtaken",
+    protections.CIRCUIT_OPEN: "circuit_open",
+    protections.RATE_LIMITED: "rate_limited",
 }
 REFUSED = "refused"
 # Longer than any path that a document has, with what a refusal says about it.
@@ -63,12 +65,16 @@ class MountFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What the semantic stage took. `degraded` says why nothing of a reply was carried out."""
+    """What the semantic stage took. `degraded` says why nothing of a reply was carried out.
+
+    `put_off_seconds` is there when the model was not to be asked: until when not, or 0.
+    """
 
     model: str | None = None
     usage: Mapping[str, Any] | None = None
     cost_micro_usd: int | None = None
     degraded: str | None = None
+    put_off_seconds: float | None = None
 
 
 class PassReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +93,7 @@ class PassReport(msgspec.Struct, frozen=True, kw_only=True):
     failed: tuple[MountFailure, ...] = ()
     dry_run: bool = False
     fence: Fence = "conditional"
+    put_off_seconds: float | None = None
 
     @property
     def is_whole(self) -> bool:

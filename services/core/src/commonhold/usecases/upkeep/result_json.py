@@ -15,6 +15,8 @@ def pass_object(report: PassReport) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(report)
     for skip in fields["skipped"]:
         del skip["document"]
+    if report.put_off_seconds is None:
+        del fields["put_off_seconds"]
     return fields
 
 

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from commonhold.contract.language_models import LlmProvider, Metered, extract_metered
-from commonhold.contract.model_errors import Spend
+from commonhold.contract.model_errors import CircuitOpen, RateLimitExceeded, Spend
 from commonhold.usecases.mounts import Mount, MountTable
 from commonhold.usecases.upkeep.editors import FencedEditor
 from commonhold.usecases.upkeep.erasure_watch import ErasureWatch
@@ -21,8 +21,14 @@ from commonhold.usecases.upkeep.fences import TendedStore, VersionFence
 from commonhold.usecases.upkeep.holds import Holds
 from commonhold.usecases.upkeep.instructions import instructions
 from commonhold.usecases.upkeep.operations import MAX_OPERATIONS, Operations
-from commonhold.usecases.upkeep.protections import UNLISTED, AgeFloor
+from commonhold.usecases.upkeep.protections import (
+    CIRCUIT_OPEN,
+    RATE_LIMITED,
+    UNLISTED,
+    AgeFloor,
+)
 from commonhold.usecases.upkeep.reports import ModelUse, PassLog, in_a_line
+from commonhold.usecases.virtual_paths import virtual_path
 
 logger = structlog.get_logger(__name__)
 
@@ -79,13 +85,12 @@ class SemanticStage:
             return ModelUse()
         try:
             reply = await self._ask(evidence)
+        except (CircuitOpen, RateLimitExceeded) as refusal:
+            return _put_off(refusal, shown, log)
         except Exception as error:  # noqa: BLE001 - no failure of a model ends a pass
             # Its text may quote what was sent, so only its type is told.
             logger.warning("upkeep_model_failed", error=type(error).__name__)
-            return _use(
-                getattr(error, "spend", None),
-                degraded=f"Maintenance failed: {type(error).__name__}",
-            )
+            return _use(getattr(error, "spend", None), degraded=_failed(error))
         use = _use(reply.spend, model=self._model.model)
         if len(reply.answer.ops) > MAX_OPERATIONS:
             return msgspec.structs.replace(use, degraded=TOO_MANY)
@@ -112,6 +117,21 @@ class SemanticStage:
 
 def _scopes(mounts: list[Mount]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mount.scope for mount in mounts))
+
+
+def _put_off(
+    refusal: CircuitOpen | RateLimitExceeded, mounts: list[Mount], log: PassLog
+) -> ModelUse:
+    """Nothing was sent: each mount that would have been shown is a skip."""
+    reason = CIRCUIT_OPEN if isinstance(refusal, CircuitOpen) else RATE_LIMITED
+    for mount in mounts:
+        root = virtual_path(mount, "")
+        log.skip("ask", root, reason, document=root)
+    return ModelUse(degraded=_failed(refusal), put_off_seconds=round(refusal.retry_after, 3))
+
+
+def _failed(error: Exception) -> str:
+    return f"Maintenance failed: {type(error).__name__}"
 
 
 def _use(spend: Spend | None, *, model: str | None = None, degraded: str | None = None) -> ModelUse:
