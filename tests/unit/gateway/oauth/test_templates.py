@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonhold.contract.ids import check_scope
-from commonhold_gateway.oauth.templates import HASH, REFUSE, ClaimError, parse_template
+from commonhold_gateway.oauth.templates import REFUSE, ClaimError, Misfits, parse_template
 
+HASH: Misfits = "hash"
 MISFITS = [
     "a/b",
     "a:b",

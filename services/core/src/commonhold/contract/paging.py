@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -14,8 +14,6 @@ PAGE_SIZE = 500
 # A page of heavy rows ends here, before its limit, so that no caller has to hold them all; and
 # an edge asks for no more at once.
 PAGE_BYTES = 8 * 1024 * 1024
-
-CursorTag: TypeAlias = Literal["list", "digests", "aged", "versions", "history", "trail"]
 
 T = TypeVar("T")
 

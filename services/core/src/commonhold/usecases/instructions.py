@@ -20,7 +20,6 @@ from commonhold.usecases.mounts import sessions_mount
 logger = structlog.get_logger(__name__)
 
 Variant: TypeAlias = Literal["full", "discipline"]
-VARIANTS: tuple[Variant, ...] = ("full", "discipline")
 PAST_BUDGET = 8192
 DEADLINE_SECONDS = 5.0
 INDEX_UNAVAILABLE = "(The index is unavailable right now: view / to ask for it again.)"

@@ -42,9 +42,3 @@ def parse_mount(token: str) -> Mount:
 def parse_mounts(tokens: list[str]) -> MountTable:
     """Read a whole configuration; ValueError when it is empty or a path repeats."""
     return MountTable(tuple(parse_mount(token) for token in tokens))
-
-
-def format_mount(mount: Mount) -> str:
-    """The token that reads as this mount; a description has no place in it."""
-    flags = [word for word, field in _FLAGS.items() if getattr(mount, field)]
-    return ",".join([f"scope={mount.scope}", f"path={mount.mount_path}", *flags])

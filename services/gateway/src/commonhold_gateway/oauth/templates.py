@@ -15,7 +15,6 @@ import msgspec
 Misfits: TypeAlias = Literal["refuse", "hash"]
 
 REFUSE: Misfits = "refuse"
-HASH: Misfits = "hash"
 DIGEST_PREFIX = "sha256"
 
 # Where a claim goes, in a text that is compared: no name holds it.
