@@ -104,6 +104,7 @@ class UnitCases:
             ("documents", [{**document, "version": 0}]),
             ("documents", [{**document, "version": 2**31}]),
             ("documents", [{**document, "extra": []}]),
+            ("documents", [{**document, "extra": {"version": 7}}]),
             ("documents", [{**document, "redacted": "no"}]),
             ("documents", [document, document]),
             ("documents", [{**document, "created_at": "2026-01-01"}]),
