@@ -19,12 +19,16 @@ class Ledger(msgspec.Struct, frozen=True):
     fault: RowFaultError | None = None
 
     def behind(self, last: int, moment: datetime | None, fault: RowFaultError | None) -> "Ledger":
-        """The same with one more row, as far as that says where it stands."""
+        """The same with one more row, as far as that says where it stands.
+
+        Of a fault its words alone: one that was raised holds the file that it was found in.
+        """
+        told = None if fault is None else RowFaultError(fault.reason, line=fault.line)
         return Ledger(
             last=max(self.last, last),
             newest=self.newest if moment is None else self.follow(moment),
             is_torn=self.is_torn,
-            fault=self.fault or fault,
+            fault=self.fault or told,
         )
 
     def require_rows(self) -> None:
