@@ -49,6 +49,10 @@ class Failing(InMemoryStore):
         self._fail_at("redact_turns", conversation_id)
         return await super().redact_turns(conversation_id, **options)
 
+    async def turn_redactions(self, **options: Any) -> Any:
+        self._fail_at("turn_redactions", "")
+        return await super().turn_redactions(**options)
+
     async def scopes(self) -> tuple[str, ...]:
         self._fail_at("scopes", "")
         return await super().scopes()
@@ -178,6 +182,28 @@ class TestShortfalls(GardenCases):
         report = await run_prune(store, clock)
         assert (report.turns, len(report.documents)) == (turns, documents)
         assert GONE.message in told(report)
+
+    async def test_a_store_that_goes_away_is_asked_for_no_other_document_of_a_scope(
+        self, store: Failing, clock: ControlledClock
+    ) -> None:
+        for number in (1, 2, 3):
+            await store.write("u:b", f"sessions/chat-{number}", "x")
+        store.step, store.error = ("redact", "u:b"), GONE
+        assert "/sessions/chat-1 in u:b was not erased" in told(await run_prune(store, clock))
+        store.step = ("redact_if", "u:b")
+        assert "/sessions/chat-1 in u:b was not erased" in told(await run_expiry(store, clock))
+
+    async def test_a_conversation_is_erased_only_when_all_of_it_was_looked_at(
+        self, store: Failing, clock: ControlledClock
+    ) -> None:
+        store.step = ("turn_redactions", "")
+        for number in (1, 2, 3):
+            await store.redact_turns(f"chat-{number}")
+        report = await run_prune(store, clock)
+        assert [one.step for one in report.unfinished] == [
+            f"conversation chat-{number} was not looked at" for number in (1, 2, 3)
+        ]
+        assert (report.turns, report.conversations) == (0, ())
 
     @pytest.mark.parametrize(
         "step",

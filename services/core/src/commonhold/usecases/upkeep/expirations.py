@@ -60,6 +60,8 @@ async def expire_documents(
                         erased.append(DocumentName(scope, found.path))
                     else:
                         kept.append(KeptDocument(scope=scope, path=found.path, reason=reason))
+                if steps.is_cut_short:
+                    break
     return PruneReport(
         cutoff=cutoff,
         dry_run=dry_run,

@@ -149,8 +149,10 @@ async def _plan(
     for name in conversations:
         newest, is_blank = None, False
         with steps.attempt(f"conversation {name} was not looked at"):
-            newest = await _quiet_turn(store, name, cutoff=cutoff)
-            is_blank = newest is not None and await _is_blank(store, eraser, newest)
+            found = await _quiet_turn(store, name, cutoff=cutoff)
+            is_blank = found is not None and await _is_blank(store, eraser, found)
+            # Last: what was not looked at whole is not erased.
+            newest = found
         if steps.is_cut_short:
             break
         if newest is None:

@@ -62,6 +62,8 @@ async def erase_sessions(
                     if not dry_run:
                         await eraser.redact(scope, path=path, actor=actor)
                     erased.append(DocumentName(scope, path))
+                if steps.is_cut_short:
+                    break
         if steps.is_cut_short:
             break
     return SessionErasure(tuple(erased), tuple(held))
