@@ -14,6 +14,7 @@ from commonhold.contract import (
     MemoryDocument,
     Page,
 )
+from commonhold.contract.turns import is_any_in
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,24 @@ def test_a_projection_is_refused_by_the_first_rule_it_breaks(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         ConversationProjection(**{"kind": "log", "text": "", **fields})
+
+
+@pytest.mark.parametrize(
+    ("numbers", "covered", "is_any"),
+    [
+        ([], range(1, 5), False),
+        ([4], range(1, 5), True),
+        ([5], range(1, 5), False),
+        ([1, 9], range(2, 9), False),
+        ([1, 8], range(2, 9), True),
+        ([1], range(2, 10**15), False),
+        ([1, 10**14], range(2, 10**15), True),
+    ],
+)
+def test_a_turn_is_looked_for_in_what_an_entry_covers_without_walking_it(
+    numbers: list[int], covered: range, *, is_any: bool
+) -> None:
+    assert is_any_in(numbers, covered) is is_any
 
 
 def test_a_projection_covers_one_turn_by_default() -> None:

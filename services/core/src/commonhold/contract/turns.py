@@ -1,5 +1,7 @@
 """Records of the conversation seam (docs/reference/stores.md, section 2)."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -71,3 +73,9 @@ class ConversationArchive(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[ConversationTurn, ...] = ()
     projections: tuple[ConversationProjection, ...] = ()
     redactions: tuple[ConversationRedaction, ...] = ()
+
+
+def is_any_in(numbers: Sequence[int], covered: range) -> bool:
+    """Whether one of some numbers in ascending order is covered, however many that are."""
+    place = bisect_left(numbers, covered.start)
+    return place < len(numbers) and numbers[place] < covered.stop

@@ -43,6 +43,7 @@ from commonhold.contract.turns import (
     ConversationProjection,
     ConversationRedaction,
     ConversationTurn,
+    is_any_in,
 )
 
 # A line as it is, its number, and the turn it holds or ends at.
@@ -260,15 +261,16 @@ class Conversations:
         """The entries that cover one of the turns; the file stays when none does."""
         rows: list[bytes] = []
         is_changed = False
+        blanked = sorted(numbers)
         file = projections_file(conversation_id)
         with _refusing(conversation_id, file):
             for number, line in _lines(tree, file):
                 covered = projection_range(line, number=number)
-                if numbers.isdisjoint(covered):
-                    rows.append(line + b"\n")
-                else:
+                if is_any_in(blanked, covered):
                     is_changed = True
                     rows.append(blank_projection(line, number=number))
+                else:
+                    rows.append(line + b"\n")
         if is_changed:
             change.put_lines(file, rows)
 

@@ -28,6 +28,7 @@ from commonhold.contract.turns import (
     ConversationProjection,
     ConversationRedaction,
     ConversationTurn,
+    is_any_in,
 )
 
 
@@ -54,9 +55,9 @@ class ConversationLedger:
         self._newest = self.stamp(at)
         for number in numbers:
             self.turns[number] = self.turns[number].blank()
-        blanked = frozenset(numbers)
+        blanked = sorted(numbers)
         for place, entry in enumerate(self.projections):
-            if not blanked.isdisjoint(range(entry.turn - entry.span + 1, entry.turn + 1)):
+            if is_any_in(blanked, range(entry.turn - entry.span + 1, entry.turn + 1)):
                 self.projections[place] = entry.blank()
 
     def record(self, act: ConversationRedaction) -> None:
