@@ -28,6 +28,7 @@ ODD_VERSIONS = {
     "content an object": f'"content":{{"secret":Infinity}},{STAMP}',
     "no stamp": '"content":"secret"',
     "a naive stamp": '"content":"secret","created_at":"2026-01-02T03:04:05"',
+    "an actor that is no text": f'"content":"secret","actor":{{"t":["secret"]}},{STAMP}',
     "no action of ours": f'"action":"patched","content":"secret",{STAMP}',
 }
 ODD_TURNS = {
@@ -38,6 +39,7 @@ ODD_TURNS = {
     "a lone surrogate": ('"content":"secret \\udfff"', STAMP),
     "no role of ours": ('"role":"robot","content":"secret"', STAMP),
     "no stamp": ('"content":"secret"', '"actor":null'),
+    "an actor that is no text": ('"content":"secret"', f'"actor":["secret"],{STAMP}'),
     "a newer format": ('"content":"secret"', f'"neosian_format":2,{STAMP}'),
 }
 

@@ -122,5 +122,12 @@ def _encode_blank(row: Mapping[str, Any], *, number: int, what: str) -> bytes:
 
 
 def _kept(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """The keys of the layout, in the order in which they stand: another could hold content."""
-    return {name: value for name, value in row.items() if name in names}
+    """The keys of the layout, in the order in which they stand: another could hold content.
+
+    So could an object or an array, which no key that is kept has.
+    """
+    return {
+        name: value
+        for name, value in row.items()
+        if name in names and not isinstance(value, dict | list)
+    }
