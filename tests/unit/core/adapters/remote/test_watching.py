@@ -47,6 +47,26 @@ async def test_a_store_that_opens_as_its_caller_is_cancelled_is_closed() -> None
             await opening.result().read("u:a", "p")
 
 
+@pytest.mark.parametrize("turns", range(12))
+async def test_no_store_is_left_open_whenever_its_caller_is_cancelled(turns: int) -> None:
+    """That many turns of the event loop behind the one in which the store opened."""
+    async with asyncio.timeout(10), scripted_model(HANDSHAKE) as server:
+        url = server.base_url.removesuffix("/v1")
+        waiting = asyncio.create_task(
+            open_when_there(url, TOKEN, health=Health(), stop=asyncio.Event())
+        )
+        opening = await _opening()
+        await asyncio.wait([opening])
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        (found,) = await asyncio.gather(waiting, return_exceptions=True)
+        if isinstance(found, RemoteStore):
+            await found.close()
+        with pytest.raises(RuntimeError, match="closed"):
+            await opening.result().read("u:a", "p")
+
+
 class Told(Health):
     """Says when it was told what is in the way."""
 

@@ -46,19 +46,25 @@ async def _open_unless_stopped(
 ) -> RemoteStore | None:
     opening = asyncio.create_task(open_remote_store(url, token, options=options))
     stopping = asyncio.create_task(stop.wait())
-    store: RemoteStore | None = None
     try:
         await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            store = opening.result()
-        return store
+    except asyncio.CancelledError:
+        await _give_up(opening)
+        raise
     finally:
-        opening.cancel()
         stopping.cancel()
-        opened, _ = await asyncio.gather(opening, stopping, return_exceptions=True)
-        if store is None and isinstance(opened, RemoteStore):
-            # It opened in the moment in which it was no longer wanted.
-            await opened.close()
+    if opening.done():
+        return opening.result()
+    await _give_up(opening)
+    return None
+
+
+async def _give_up(opening: "asyncio.Task[RemoteStore]") -> None:
+    """End what is no longer wanted; it may have opened in that moment."""
+    opening.cancel()
+    (opened,) = await asyncio.gather(opening, return_exceptions=True)
+    if isinstance(opened, RemoteStore):
+        await opened.close()
 
 
 class ServiceWatch:
