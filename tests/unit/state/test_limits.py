@@ -7,12 +7,14 @@ import pytest
 
 from commonhold.adapters.in_memory import InMemoryStore
 from commonhold_state.app import Limits
+from commonhold_state.shapes import MOST_VALUES
 from tests.support.goldens.expectations import assert_ok, assert_refused
 from tests.support.held_stores import GatedStore, assert_unavailable, count
 from tests.support.raw_http import chunked, request_bytes
 from tests.support.wire_service import TOKEN, Wire, running
 
 LIMIT = 67108864
+TOO_MANY = f"request body holds more than {MOST_VALUES} values"
 TOO_LARGE = f"request body exceeds {LIMIT} bytes"
 AUTHORIZATION = {"authorization": f"Bearer {TOKEN}"}
 READ = b'{"scope":"u:a","path":"p"}'
@@ -168,6 +170,23 @@ class TestBytesInFlight:
             await one.send(request)
             await store.until_waiting(1)
             assert_unavailable(await wire.post("memory/read", dense))
+            store.gate.set()
+            assert_ok(await one.read_answer(), '{"document":null}')
+
+    async def test_too_many_values_are_refused_for_good_beside_others_too(self) -> None:
+        """What can never be taken is not told to come back."""
+        store = GatedStore()
+        start = b'{"scope":"u:a","path":"p","ignored":['
+        async with (
+            running(store, limits=Limits(requests=2, body_bytes=16 * 1024 * KIB)) as wire,
+            await wire.connect() as one,
+        ):
+            dense = start + b"0," * 60 * KIB + b"0]}"
+            request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=dense)
+            await one.send(request)
+            await store.until_waiting(1)
+            endless = start + b"0," * MOST_VALUES + b"0]}"
+            assert_refused(await wire.post("memory/read", endless), TOO_MANY)
             store.gate.set()
             assert_ok(await one.read_answer(), '{"document":null}')
 

@@ -50,7 +50,7 @@ from commonhold_state.replies import (
     send,
 )
 from commonhold_state.routes import CAPABILITIES, HEALTH, LABELS, MCP, TABLE, UNKNOWN, Route
-from commonhold_state.shapes import PLAIN, VALUE_BYTES, Shape, is_plain, shapes_of
+from commonhold_state.shapes import PLAIN, Shape, is_plain, shapes_of
 
 NOT_READY = "not_ready"
 FULL = "in_flight"
@@ -171,8 +171,8 @@ class Gates:
         raw = await self._bodies.read(request, lease)
         shape = PLAIN if is_plain(raw) else await _look_through(raw)
         # What is made of many values takes more than their bytes. The largest, alone, has room.
-        weight = len(raw) + VALUE_BYTES * shape.values
-        if not lease.cover(min(weight, self._admission.byte_limit)):
+        weight = min(len(raw) + shape.weight, self._admission.byte_limit)
+        if not (shape.is_refused or lease.cover(weight)):
             raise RejectedError(UNAVAILABLE, reason=NO_ROOM)
         # Senders that take their time hold no place; it is taken once there is work to do.
         if not lease.enter():

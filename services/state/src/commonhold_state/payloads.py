@@ -56,7 +56,7 @@ def decode_payload(raw: bytes | bytearray, shape: Shape) -> Payload:
     if shape.is_too_deep:
         raise ValueError(NOT_JSON)
     try:
-        if shape.values:
+        if shape.has_many_values:
             with _no_collection():
                 value = _decode(raw)
         else:

@@ -22,22 +22,35 @@ _CHUNK = 256
 
 
 class Shape(NamedTuple):
-    """`values` is 0 for a body that holds few. What holds too many is not looked at further."""
+    """What holds too many values, or nests too deep, is not looked at further."""
 
     values: int
     is_too_deep: bool
 
     @property
+    def has_many_values(self) -> bool:
+        return self.values > _FEW_VALUES
+
+    @property
     def has_too_many_values(self) -> bool:
         return self.values > MOST_VALUES
+
+    @property
+    def is_refused(self) -> bool:
+        return self.is_too_deep or self.has_too_many_values
+
+    @property
+    def weight(self) -> int:
+        """The bytes that its values take, beside its own."""
+        return VALUE_BYTES * self.values if self.has_many_values else 0
 
 
 PLAIN = Shape(0, is_too_deep=False)
 
 
 def is_plain(raw: bytes | bytearray) -> bool:
-    """Whether a body is so small, or so much of it one text, that it has the PLAIN shape."""
-    return raw.count(b"[") + raw.count(b"{") <= MAX_NESTING and not _has_many_values(raw)
+    """Whether a body is so small that it has the PLAIN shape."""
+    return len(raw) <= FREE_BYTES and raw.count(b"[") + raw.count(b"{") <= MAX_NESTING
 
 
 def shape_of(raw: bytes | bytearray) -> Shape:
@@ -52,23 +65,16 @@ def shapes_of(raw: bytes | bytearray) -> Iterator[Shape]:
 
     Linear in size, and alike for every parser; each step takes a few milliseconds.
     """
-    if is_plain(raw):
-        return
-    has_many = _has_many_values(raw)
     values = depth = 0
     for structure in outside_texts(raw):
-        if has_many:
+        if len(raw) > FREE_BYTES:
             values += count_values(structure)
         brackets = structure.translate(None, _NOT_BRACKETS)
         shape = Shape(values, is_too_deep=_passes_limit(brackets, depth))
         yield shape
-        if shape.is_too_deep or shape.has_too_many_values:
+        if shape.is_refused:
             return
         depth += _rise(brackets)
-
-
-def _has_many_values(raw: bytes | bytearray) -> bool:
-    return len(raw) > FREE_BYTES and count_values(raw) > _FEW_VALUES
 
 
 def _passes_limit(brackets: bytes, depth: int) -> bool:
