@@ -70,6 +70,16 @@ def test_the_cluster_is_taken_down_whatever_failed(log: Path, failing: str) -> N
     assert calls[-2:] == [f"make {failing}", "make cluster-down"]
 
 
+@pytest.mark.parametrize("broken", ["tail", "rm"])
+def test_the_cluster_is_taken_down_though_a_step_before_it_fails(log: Path, broken: str) -> None:
+    """Any may, on a machine that has no more processes: each is tried once, and the next."""
+    _program(log.parent / "bin" / broken, f"{NOTE.format(log=log)}exit 1\n")
+    assert _run(log, FAILING="test-cluster") != 0
+    calls = [call for call in log.read_text().splitlines() if call not in INSIDE]
+    assert calls[-1] == "make cluster-down"
+    assert sum(call.startswith(f"{broken} ") for call in calls) == 1
+
+
 def test_the_other_stream_is_stopped_when_a_cluster_fails(log: Path) -> None:
     lasting = INSIDE[0].removeprefix("make ")
     pid = log.with_name("log.pid")
