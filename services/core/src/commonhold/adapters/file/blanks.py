@@ -52,21 +52,21 @@ def loose_turn(line: bytes, *, number: int) -> Loose:
 def blank_version(line: bytes, *, number: int) -> bytes:
     """The row without content, of whatever format it is."""
     row = _row(line, number=number, what=SIDECAR)
-    blank = {**_kept(row, VERSION_KEYS), "content": "", "redacted": True}
+    blank = _blanked(row, VERSION_KEYS, {"content": "", "redacted": True})
     return _encode_blank(blank, number=number, what=SIDECAR)
 
 
 def blank_turn(line: bytes, *, number: int) -> bytes:
     """The row without messages, of whatever format it is."""
     row = _row(line, number=number, what=TURN_LOG)
-    blank = {**_kept(row, TURN_KEYS), "messages": [], "redacted": True}
+    blank = _blanked(row, TURN_KEYS, {"messages": [], "redacted": True})
     return _encode_blank(blank, number=number, what=TURN_LOG)
 
 
 def blank_projection(line: bytes, *, number: int) -> bytes:
     """The row without text, of whatever format it is."""
     row = _row(line, number=number, what=PROJECTION_LOG)
-    blank = {**_kept(row, PROJECTION_KEYS), "text": ""}
+    blank = _blanked(row, PROJECTION_KEYS, {"text": ""})
     return _encode_blank(blank, number=number, what=PROJECTION_LOG)
 
 
@@ -121,13 +121,16 @@ def _encode_blank(row: Mapping[str, Any], *, number: int, what: str) -> bytes:
         raise invalid(number, what) from None
 
 
-def _kept(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+def _blanked(
+    row: Mapping[str, Any], names: Collection[str], blank: Mapping[str, Any]
+) -> dict[str, Any]:
     """The keys of the layout, in the order in which they stand: another could hold content.
 
-    So could an object or an array, which no key that is kept has.
+    So could an object or an array, which no key that keeps its value has.
     """
-    return {
+    kept = {
         name: value
         for name, value in row.items()
-        if name in names and not isinstance(value, dict | list)
+        if name in names and (name in blank or not isinstance(value, dict | list))
     }
+    return {**kept, **blank}
