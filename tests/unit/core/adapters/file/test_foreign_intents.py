@@ -99,7 +99,7 @@ FOREIGN_INTENTS: Mapping[str, object] = {
     "a leftover that no change numbers": move(f"{SCOPE}/documents/.neosian-tmp-x", DOCUMENT),
     "one of several": [[], [[DRAFT, DOCUMENT]], [DOCUMENT, "../victim/file"]],
     "no list": {"removals": ["../victim/file"]},
-    "too deep": msgspec.Raw(b"[[],[],[]," + b"[" * 5000 + b"]" * 5000 + b"]"),
+    "too deep": msgspec.Raw(b"[[],[],[]," + b"[" * 200_000 + b"]" * 200_000 + b"]"),
     "no text": msgspec.Raw(b'[[],[],["../victim/\xff"]]'),
     "too little": [[["../victim/file"]]],
 }
