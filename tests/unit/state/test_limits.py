@@ -156,22 +156,16 @@ class TestBytesInFlight:
         wire, store = gated
         dense = b'{"scope":"u:a","path":"p","ignored":[' + b"0," * 60 * KIB + b"0]}"
         plain = padded(len(dense))
-        async with await wire.connect() as one:
-            request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=dense)
-            await one.send(request)
-            await store.until_waiting(1)
-            assert_unavailable(await wire.post("memory/read", plain))
-            store.gate.set()
-            assert_ok(await one.read_answer(), '{"document":null}')
         # Alone it has room, however little there is; beside another it has none.
-        store.gate.clear()
-        async with await wire.connect() as one:
-            request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=plain)
-            await one.send(request)
-            await store.until_waiting(1)
-            assert_unavailable(await wire.post("memory/read", dense))
-            store.gate.set()
-            assert_ok(await one.read_answer(), '{"document":null}')
+        for held, refused in ((dense, plain), (plain, dense)):
+            store.gate.clear()
+            async with await wire.connect() as one:
+                request = request_bytes("POST", "/v1/memory/read", headers=AUTHORIZATION, body=held)
+                await one.send(request)
+                await store.until_waiting(1)
+                assert_unavailable(await wire.post("memory/read", refused))
+                store.gate.set()
+                assert_ok(await one.read_answer(), '{"document":null}')
 
     async def test_too_many_values_are_refused_for_good_beside_others_too(self) -> None:
         """What can never be taken is not told to come back."""

@@ -53,13 +53,6 @@ def is_plain(raw: bytes | bytearray) -> bool:
     return len(raw) <= FREE_BYTES and raw.count(b"[") + raw.count(b"{") <= MAX_NESTING
 
 
-def shape_of(raw: bytes | bytearray) -> Shape:
-    shape = PLAIN
-    for shape in shapes_of(raw):  # noqa: B007 - the last one counts
-        pass
-    return shape
-
-
 def shapes_of(raw: bytes | bytearray) -> Iterator[Shape]:
     """The shape of more and more of a body, and at last of all that need be looked at.
 
@@ -69,28 +62,24 @@ def shapes_of(raw: bytes | bytearray) -> Iterator[Shape]:
     for structure in outside_texts(raw):
         if len(raw) > FREE_BYTES:
             values += count_values(structure)
-        brackets = structure.translate(None, _NOT_BRACKETS)
-        shape = Shape(values, is_too_deep=_passes_limit(brackets, depth))
+        behind = _depth_behind(structure.translate(None, _NOT_BRACKETS), depth)
+        shape = Shape(values, is_too_deep=behind is None)
         yield shape
-        if shape.is_refused:
+        if behind is None or shape.has_too_many_values:
             return
-        depth += _rise(brackets)
+        depth = behind
 
 
-def _passes_limit(brackets: bytes, depth: int) -> bool:
-    """Whether they nest deeper than the limit, which `depth` of them before do not."""
+def _depth_behind(brackets: bytes, depth: int) -> int | None:
+    """How deep it is behind them; None once they nest deeper than the limit."""
     for start in range(0, len(brackets), _CHUNK):
         chunk = brackets[start : start + _CHUNK]
         opened = chunk.count(b"[") + chunk.count(b"{")
         # Only a chunk that could pass the limit is walked bracket by bracket.
         if depth + opened > MAX_NESTING and _deepest(chunk, depth) > MAX_NESTING:
-            return True
+            return None
         depth += 2 * opened - len(chunk)
-    return False
-
-
-def _rise(brackets: bytes) -> int:
-    return 2 * (brackets.count(b"[") + brackets.count(b"{")) - len(brackets)
+    return depth
 
 
 def _deepest(chunk: bytes, depth: int) -> int:
