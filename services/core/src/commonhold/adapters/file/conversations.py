@@ -365,7 +365,7 @@ def _turn_of(line: bytes) -> int:
 
 
 def _log_of(raw: bytes) -> Ledger:
-    ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
+    ledger = Ledger.before_rows_of(raw)
     for number, line in enumerate(lines.split_lines(raw), 1):
         mark, fault = _judged(line, number=number)
         ledger = ledger.behind(mark.number, mark.moment, fault)
@@ -385,7 +385,7 @@ def _entries_of(raw: bytes) -> Ledger:
     """Whether an entry may follow at once; RowFaultError when none may."""
     for number, line in enumerate(lines.split_lines(raw), 1):
         lines.decode_projection(line, number=number)
-    return Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
+    return Ledger.before_rows_of(raw)
 
 
 def _newest_erasure(raw: bytes) -> datetime | None:

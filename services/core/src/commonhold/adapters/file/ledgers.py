@@ -18,6 +18,11 @@ class Ledger(msgspec.Struct, frozen=True):
     is_torn: bool = False
     fault: RowFaultError | None = None
 
+    @classmethod
+    def before_rows_of(cls, raw: bytes) -> "Ledger":
+        """Of a file whose rows are still to be looked at."""
+        return cls(is_torn=bool(raw) and not raw.endswith(b"\n"))
+
     def behind(self, last: int, moment: datetime | None, fault: RowFaultError | None) -> "Ledger":
         """The same with one more row, as far as that says where it stands.
 

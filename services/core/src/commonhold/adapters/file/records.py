@@ -107,7 +107,7 @@ def held_document(raw: bytes, *, scope: str, path: str) -> Held:
 
 
 def history_of(raw: bytes) -> History:
-    ledger = Ledger(is_torn=bool(raw) and not raw.endswith(b"\n"))
+    ledger = Ledger.before_rows_of(raw)
     paths: set[str] = set()
     for number, line in enumerate(lines.split_lines(raw), 1):
         mark, fault = _judged(line, number=number)
