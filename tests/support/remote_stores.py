@@ -11,6 +11,16 @@ from tests.support.wire_service import TOKEN, running
 
 UNREPEATED = RemoteOptions(retries=0)
 REPEATED = RemoteOptions(pause_seconds=0.01)
+# What a service of this wire says of itself, for those who play one.
+HANDSHAKE = {
+    "wire_version": 6,
+    "neosian_version": "2.0.0",
+    "backend": "Scripted",
+    "supports_optimistic_concurrency": True,
+    "pageable": True,
+    "erasable": True,
+    "client": "client:default",
+}
 
 
 @asynccontextmanager

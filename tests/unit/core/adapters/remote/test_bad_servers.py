@@ -33,6 +33,7 @@ from commonhold.contract import (
 from commonhold.ops.settings import Secret
 from commonhold.wire.refusals import UnknownRefusalError
 from tests.support.ports import free_port
+from tests.support.remote_stores import HANDSHAKE
 from tests.support.scripted_model import (
     Exchange,
     Step,
@@ -48,15 +49,6 @@ from tests.support.scripted_model import (
 )
 
 TOKEN = "t0ken-that-must-not-show"
-HANDSHAKE = {
-    "wire_version": 6,
-    "neosian_version": "2.0.0",
-    "backend": "Scripted",
-    "supports_optimistic_concurrency": True,
-    "pageable": True,
-    "erasable": True,
-    "client": "client:default",
-}
 KEEPS_KEYS = says(HANDSHAKE, headers={"Commonhold-Idempotency": "1"})
 KEEPS_NONE = says(HANDSHAKE)
 QUICK = RemoteOptions(timeout_seconds=0.5, connect_seconds=0.5, pause_seconds=0.001)

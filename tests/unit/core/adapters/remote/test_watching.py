@@ -8,20 +8,10 @@ from commonhold.adapters.remote import RemoteStore, open_when_there
 from commonhold.ops.health import Health
 from commonhold.ops.settings import Secret
 from tests.support.ports import free_port
+from tests.support.remote_stores import HANDSHAKE
 from tests.support.scripted_model import says, scripted_model
 
 TOKEN = Secret("t0ken")
-HANDSHAKE = says(
-    {
-        "wire_version": 6,
-        "neosian_version": "2.0.0",
-        "backend": "Scripted",
-        "supports_optimistic_concurrency": True,
-        "pageable": True,
-        "erasable": True,
-        "client": "client:default",
-    }
-)
 
 
 async def _opening() -> "asyncio.Task[RemoteStore]":
@@ -34,7 +24,7 @@ async def _opening() -> "asyncio.Task[RemoteStore]":
 
 
 async def test_a_store_that_opens_as_its_caller_is_cancelled_is_closed() -> None:
-    async with asyncio.timeout(10), scripted_model(HANDSHAKE) as server:
+    async with asyncio.timeout(10), scripted_model(says(HANDSHAKE)) as server:
         url = server.base_url.removesuffix("/v1")
         waiting = asyncio.create_task(
             open_when_there(url, TOKEN, health=Health(), stop=asyncio.Event())
@@ -50,7 +40,7 @@ async def test_a_store_that_opens_as_its_caller_is_cancelled_is_closed() -> None
 @pytest.mark.parametrize("turns", range(12))
 async def test_no_store_is_left_open_whenever_its_caller_is_cancelled(turns: int) -> None:
     """That many turns of the event loop behind the one in which the store opened."""
-    async with asyncio.timeout(10), scripted_model(HANDSHAKE) as server:
+    async with asyncio.timeout(10), scripted_model(says(HANDSHAKE)) as server:
         url = server.base_url.removesuffix("/v1")
         waiting = asyncio.create_task(
             open_when_there(url, TOKEN, health=Health(), stop=asyncio.Event())
