@@ -51,23 +51,19 @@ def loose_turn(line: bytes, *, number: int) -> Loose:
 
 def blank_version(line: bytes, *, number: int) -> bytes:
     """The row without content, of whatever format it is."""
-    row = _row(line, number=number, what=SIDECAR)
-    blank = _blanked(row, VERSION_KEYS, {"content": "", "redacted": True})
-    return _encode_blank(blank, number=number, what=SIDECAR)
+    blank = {"content": "", "redacted": True}
+    return _blanked(line, VERSION_KEYS, blank, number=number, what=SIDECAR)
 
 
 def blank_turn(line: bytes, *, number: int) -> bytes:
     """The row without messages, of whatever format it is."""
-    row = _row(line, number=number, what=TURN_LOG)
-    blank = _blanked(row, TURN_KEYS, {"messages": [], "redacted": True})
-    return _encode_blank(blank, number=number, what=TURN_LOG)
+    blank = {"messages": [], "redacted": True}
+    return _blanked(line, TURN_KEYS, blank, number=number, what=TURN_LOG)
 
 
 def blank_projection(line: bytes, *, number: int) -> bytes:
     """The row without text, of whatever format it is."""
-    row = _row(line, number=number, what=PROJECTION_LOG)
-    blank = _blanked(row, PROJECTION_KEYS, {"text": ""})
-    return _encode_blank(blank, number=number, what=PROJECTION_LOG)
+    return _blanked(line, PROJECTION_KEYS, {"text": ""}, number=number, what=PROJECTION_LOG)
 
 
 def projection_range(line: bytes, *, number: int) -> range:
@@ -113,24 +109,25 @@ def _loose(row: Mapping[str, Any], name: str) -> Loose:
     )
 
 
-def _encode_blank(row: Mapping[str, Any], *, number: int, what: str) -> bytes:
-    try:
-        return encode_row(row)
-    except (ValueError, RecursionError):
-        # NaN where a number or a name of the layout stands: nobody could read the row again.
-        raise invalid(number, what) from None
-
-
 def _blanked(
-    row: Mapping[str, Any], names: Collection[str], blank: Mapping[str, Any]
-) -> dict[str, Any]:
+    line: bytes,
+    names: Collection[str],
+    blank: Mapping[str, Any],
+    *,
+    number: int,
+    what: str,
+) -> bytes:
     """The keys of the layout, in the order in which they stand: another could hold content.
 
     So could an object or an array, which no key that keeps its value has.
     """
     kept = {
         name: value
-        for name, value in row.items()
+        for name, value in _row(line, number=number, what=what).items()
         if name in names and (name in blank or not isinstance(value, dict | list))
     }
-    return {**kept, **blank}
+    try:
+        return encode_row({**kept, **blank})
+    except (ValueError, RecursionError):
+        # NaN where a number or a name of the layout stands: nobody could read the row again.
+        raise invalid(number, what) from None
